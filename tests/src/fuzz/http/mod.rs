@@ -5,6 +5,7 @@
 //! knows what may be said to whom; and the three must look the same from outside.
 
 mod model;
+mod outside;
 mod requests;
 mod script;
 mod wire;
@@ -24,6 +25,7 @@ use mcp_proto::{Action, Bytes, Duration, ErrorCode, ErrorData, Instant, Json, Ma
 
 use super::stdio::{Answers, registry};
 use model::Model;
+use outside::Outside;
 use requests::Sent;
 use script::{CONNECTIONS, Op, Script};
 
@@ -76,6 +78,7 @@ struct Play {
     slots: [usize; CONNECTIONS],
     held: Vec<Held>,
     void: Vec<Reply>,
+    outside: Outside,
     model: Model,
     closing: bool,
     steps: u32,
@@ -107,6 +110,7 @@ impl Play {
             slots: [0; CONNECTIONS],
             held: Vec::new(),
             void: Vec::new(),
+            outside: Outside::default(),
             model: Model::new(config.sessions),
             config,
             closing: false,
@@ -187,6 +191,9 @@ impl Play {
             }
             Op::Respond { at, manner } => {
                 if let Some(held) = self.take(at) {
+                    if manner % 4 == 3 {
+                        self.model.asks(held.arguments.as_str());
+                    }
                     let outcome = outcome(manner, &held.arguments);
                     self.respond(held.reply, held.link, outcome);
                 }
@@ -224,11 +231,44 @@ impl Play {
                 self.settle_all();
             }
             Op::Shutdown => self.shutdown(),
+            Op::Outside { at, n } => self.outside(at, n),
+            Op::EndIdle => {
+                let sessions = self.outside.sessions();
+                let ended = self.endpoint.end_idle_session(self.now, &sessions);
+                self.log.push(format!("{ended:?}"));
+                self.settle_all();
+            }
+            Op::PublishAll => {
+                self.endpoint.publish_all(self.now);
+                self.settle_all();
+            }
         }
         if let Some(told) = self.log.get_mut(begun..) {
             told.sort();
         }
         self.check();
+        self.check_early_timeout();
+    }
+
+    /// Deadlines that are not due are handled: nothing happens.
+    fn check_early_timeout(&mut self) {
+        let now = self.now;
+        let next = self.endpoint.poll_timeout();
+        if next.is_none_or(|at| at > now) {
+            self.endpoint.handle_timeout(now);
+            assert_eq!(self.endpoint.poll_timeout(), next, "a deadline of the endpoint changes");
+            let action = self.endpoint.poll_action();
+            assert!(action.is_none(), "before its time: {action:?}");
+        }
+        for link in self.links.iter_mut().filter(|link| link.driven) {
+            let next = link.connection.poll_timeout();
+            if next.is_none_or(|at| at > now) {
+                link.connection.handle_timeout(now);
+                assert_eq!(link.connection.poll_timeout(), next, "a deadline changes");
+                let action = link.connection.poll_action();
+                assert!(action.is_none(), "before its time: {action:?}");
+            }
+        }
     }
 
     fn link(&self, slot: usize) -> usize {
@@ -405,6 +445,9 @@ impl Play {
             ServerEvent::Request(Request { reply, handler, arguments, .. }) => {
                 self.model.asked(arguments.as_str());
                 let id = reply.id();
+                if id.is_shared() {
+                    self.outside.met(id.session(), self.model.session_of(arguments.as_str()));
+                }
                 assert!(self.held.iter().all(|held| held.reply.id() != id), "a reply twice");
                 if self.registry.handler(handler) == Some(&Answers::AtOnce) {
                     let outcome = Outcome::Complete(arguments);
@@ -427,9 +470,9 @@ impl Play {
                     self.void.push(self.held.remove(at).reply);
                 }
             }
+            ServerEvent::InputAnswered { input, .. } => self.outside.answered(input),
             ServerEvent::Notification { .. }
             | ServerEvent::Pong { .. }
-            | ServerEvent::InputAnswered { .. }
             | ServerEvent::MessagesLost { .. }
             | ServerEvent::LimitReached { .. }
             | ServerEvent::AcceptFailed { .. }
@@ -474,6 +517,7 @@ impl Play {
             assert!(rounds < 10_000, "it never ends");
         }
         assert!(self.held.is_empty(), "answers are owed for ever");
+        self.outside.check_ended();
         assert!(self.links.iter().all(|link| link.closed), "a connection stays open");
         assert_eq!(self.endpoint.listeners(), 0, "listeners are left");
         assert_eq!(self.endpoint.sessions(), 0, "sessions are left");

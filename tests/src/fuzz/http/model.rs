@@ -33,6 +33,10 @@ pub(super) struct Model {
     said: BTreeMap<String, Option<(String, String)>>,
     /// The marks of what handlers were asked.
     asked: BTreeMap<String, u32>,
+    /// The rounds of input that handlers have asked for, by mark.
+    rounds: BTreeMap<String, u32>,
+    /// Texts from outside of requests: the session, and the event that says them.
+    outside: BTreeMap<String, (Option<String>, Option<(String, String)>)>,
     /// The marks of what was answered.
     answered: BTreeMap<String, Option<(String, String)>>,
     /// Connections whose clients do as they like.
@@ -54,6 +58,8 @@ impl Model {
             streams: BTreeMap::new(),
             said: BTreeMap::new(),
             asked: BTreeMap::new(),
+            rounds: BTreeMap::new(),
+            outside: BTreeMap::new(),
             answered: BTreeMap::new(),
             wild: BTreeSet::new(),
             ended: BTreeSet::new(),
@@ -110,11 +116,32 @@ impl Model {
         self.closing = true;
     }
 
-    /// A handler has a request.
+    /// A handler has a request: for the first time, or with the input that it has asked for.
     pub(super) fn asked(&mut self, arguments: &str) {
         if let Some(mark) = self.mark(arguments) {
-            *self.asked.entry(mark).or_default() += 1;
+            let rounds = self.rounds.get(&mark).copied().unwrap_or_default();
+            let asked = self.asked.entry(mark).or_default();
+            *asked += 1;
+            assert!(*asked <= rounds + 1, "executed twice: {arguments}");
         }
+    }
+
+    /// A handler asks for input.
+    pub(super) fn asks(&mut self, arguments: &str) {
+        if let Some(mark) = self.mark(arguments) {
+            *self.rounds.entry(mark).or_default() += 1;
+        }
+    }
+
+    /// The session of the request that a handler has.
+    pub(super) fn session_of(&self, arguments: &str) -> Option<String> {
+        let (link, at) = *self.marks.get(&self.mark(arguments)?)?;
+        self.sent.get(&link)?.get(at)?.session.clone()
+    }
+
+    /// The application says this to a session, outside of a request.
+    pub(super) fn says_outside(&mut self, text: String, session: Option<String>) {
+        self.outside.insert(text, (session, None));
     }
 
     /// A client has read something.
@@ -237,6 +264,7 @@ impl Model {
         text: &str,
         id: Option<&str>,
     ) {
+        self.heard_outside(session, event, text);
         let answers = !text.contains("\"method\":");
         if let (Some(id), true, None) = (id, answers, event) {
             let is_its = text.contains(&format!("\"id\":{id}")) || !text.contains("\"id\":");
@@ -261,6 +289,21 @@ impl Model {
         assert!(known.as_ref() == event, "said twice: {text}");
         let first = event.is_none() && !self.once(exchange, text);
         assert!(!first, "said twice: {text}");
+    }
+
+    /// Checks that a text from outside of requests goes to its session only, in one event.
+    fn heard_outside(
+        &mut self,
+        session: Option<&str>,
+        event: Option<&(String, String)>,
+        text: &str,
+    ) {
+        let Some((_, rest)) = text.split_once("\"text\":\"") else { return };
+        let said = rest.split_once('"').map_or(rest, |(said, _)| said);
+        let Some((of, known)) = self.outside.get_mut(said) else { return };
+        assert!(of.is_none() || of.as_deref() == session, "to another session: {text}");
+        let first = known.get_or_insert_with(|| event.cloned().unwrap_or_default());
+        assert!(event == Some(&*first), "said twice: {text}");
     }
 
     /// Returns whether an exchange says this for the first time.

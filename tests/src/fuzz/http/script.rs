@@ -8,6 +8,8 @@
 //! | 132; 133, or any other | tens of milliseconds; nothing | time passes; up to the next deadline |
 //! | 134 to 139 | which one | a handler answers, answers what is void, tells, logs, or closes its stream |
 //! | 140, 141, 142 | what | a change; another declaration; the end |
+//! | 143, then a session | what | the application says or asks something outside of a request |
+//! | 144, 145 | | the session that is idle longest ends; everything may have changed |
 
 use mcp_proto::http::{Config, Sessions};
 use mcp_proto::{Duration, EraPolicy};
@@ -31,6 +33,9 @@ pub(super) enum Op {
     Publish(u8),
     Declare,
     Shutdown,
+    Outside { at: usize, n: u8 },
+    EndIdle,
+    PublishAll,
 }
 
 pub(super) struct Script {
@@ -77,6 +82,9 @@ impl Script {
                 140 => Op::Publish(next()),
                 141 => Op::Declare,
                 142 => Op::Shutdown,
+                143 => Op::Outside { at: usize::from(next()), n: next() },
+                144 => Op::EndIdle,
+                145 => Op::PublishAll,
                 _ => Op::Deadline,
             };
             ops.push(op);

@@ -233,6 +233,18 @@ impl Play {
             self.connection.machine().dropped_replies(),
             self.connection.wants_read(),
         ));
+        self.check_early_timeout();
+    }
+
+    /// A deadline that is not due is handled: nothing happens.
+    fn check_early_timeout(&mut self) {
+        let next = self.connection.poll_timeout();
+        if next.is_none_or(|next| next > self.now) {
+            self.connection.handle_timeout(self.now);
+            let action = self.connection.poll_action();
+            assert!(action.is_none(), "before its time: {action:?}");
+            assert_eq!(self.connection.poll_timeout(), next, "a deadline changes");
+        }
     }
 
     /// The input ends, every deadline passes, and nothing more may come.
