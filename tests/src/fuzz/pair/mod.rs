@@ -50,8 +50,18 @@ pub fn pair_http(data: &[u8]) {
 }
 
 fn play_twice(script: &PairScript) {
-    let wire = Play::new(script).play(script);
-    assert_eq!(Play::new(script).play(script), wire, "the same seed, another conversation");
+    let [wire, again] = [0, 1].map(|_| Play::new(script).play(script));
+    // Each server of the process gives its tasks ids of its own.
+    let is_same =
+        wire == again || script.has_tasks() && without_task_ids(&wire) == without_task_ids(&again);
+    assert!(is_same, "the same seed, another conversation:\n{wire}\n{again}");
+}
+
+/// A conversation whose ids of tasks, of which it shows eight characters, are left out.
+fn without_task_ids(wire: &str) -> String {
+    let known = |part: &str| part.chars().count().saturating_sub(8);
+    let parts = wire.split('…').map(|part| part.chars().take(known(part)).collect::<String>());
+    parts.collect()
 }
 
 /// Result of setting the log level.
@@ -103,7 +113,7 @@ impl Play {
     fn new(script: &PairScript) -> Self {
         let runs = Runs::default();
         let sessions = outside::Sessions::default();
-        let catalog = offers::catalog(&runs, &sessions);
+        let catalog = offers::catalog(&runs, &sessions, script);
         let servers = Arc::new(Servers::default());
         let pair = match script.over {
             Over::Pipe => pair_with_pipe(&catalog, &servers).era_policy(script.era_policy),
@@ -325,7 +335,7 @@ impl Play {
     }
 
     fn list(&mut self, n: u8) {
-        let tools = self.tools;
+        let tools = if self.script.caches() { 9 } else { self.tools };
         match n % 3 {
             0 => {
                 let call = self.client.list_tools();

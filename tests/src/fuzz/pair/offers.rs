@@ -7,17 +7,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Waker;
 
-use mcp_proto::server::List;
+use mcp_proto::server::{Cacheable, List};
 use mcp_proto::types::{
-    ContentBlock, ElicitAction, ElicitRequestFormParams, ElicitResult, GetPromptResult,
+    CacheHint, ContentBlock, ElicitAction, ElicitRequestFormParams, ElicitResult, GetPromptResult,
     Implementation, LoggingLevel, Prompt, PromptArgument, PromptMessage, RequestedSchema, Resource,
     ResourceContents, ResourceTemplate, Role,
 };
 use mcp_proto::{Duration, ErrorCode, ErrorData, Instant, Json, UsageError};
-use mcp_service::{Catalog, Client, Context, Drive, Handler, Interrupt, Registry, Service};
+use mcp_service::{Catalog, Client, Context, Drive, Handler, Interrupt, Registry, Service, Tasks};
 use serde::Deserialize;
 
 use super::outside::Sessions;
+use super::script::PairScript;
 
 /// Arguments of a tool.
 #[derive(Deserialize, schemars::JsonSchema)]
@@ -44,13 +45,29 @@ impl Runs {
 }
 
 /// A server with a tool of every temper.
-pub(super) fn catalog(runs: &Runs, sessions: &Sessions) -> Catalog {
+pub(super) fn catalog(runs: &Runs, sessions: &Sessions, script: &PairScript) -> Catalog {
     let mut registry = Registry::<Handler>::new(Implementation::new("paired", "1.0.0"));
     registry.page_size(3).logging().subscribe();
     registry.list_changed(List::Tools).list_changed(List::Resources);
     let offered = offer(&mut registry, runs).and_then(|()| sessions.offer(&mut registry));
     debug_assert_eq!(offered, Ok(()));
+    if script.caches() {
+        for what in [Cacheable::Tools, Cacheable::Resources, Cacheable::Contents] {
+            registry.cache(what, CacheHint::private(10_000));
+        }
+    }
+    if script.has_tasks() {
+        let made = has_tasks(&mut registry);
+        debug_assert_eq!(made, Ok(()));
+    }
     Catalog::from(registry)
+}
+
+/// Lets calls of some tools become tasks.
+fn has_tasks(registry: &mut Registry<Handler>) -> Result<(), UsageError> {
+    registry.tasks("wait", Tasks::After(Duration::from_millis(500)))?;
+    registry.tasks("count", Tasks::Always)?.tasks("ask", Tasks::Always)?;
+    Ok(())
 }
 
 fn offer(registry: &mut Registry<Handler>, runs: &Runs) -> Result<(), UsageError> {

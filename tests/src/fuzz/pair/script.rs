@@ -3,7 +3,7 @@
 //! Eight bytes are settings, and each two after them a step; the table is that of [`PairOp`]. Over
 //! HTTP the last of the eight says more of the server and of the network, and there are more steps.
 
-use mcp_proto::client::{self, Negotiation, Restart, Verdict};
+use mcp_proto::client::{self, CacheConfig, CacheLimits, Negotiation, Restart, Verdict};
 use mcp_proto::http::{self, Sessions};
 use mcp_proto::types::Implementation;
 use mcp_proto::{Duration, Era, EraPolicy, ProtocolVersion};
@@ -157,6 +157,9 @@ impl PairScript {
             0 => network,
             n => network.max_chunk(usize::from(n)),
         };
+        let has_cache = byte(6) & 8 != 0;
+        config.cache = has_cache.then(|| CacheConfig::memory(CacheLimits::default()));
+        config.follow_tasks = byte(6) & 16 != 0;
         let era_policy = policy(byte(0));
         let ops = data.get(8..).unwrap_or_default().chunks_exact(2).take(64);
         let ops = ops.filter_map(|op| match op {
@@ -227,6 +230,16 @@ impl PairScript {
         let pinned =
             |version: &ProtocolVersion| self.config.negotiation == Negotiation::Pinned(*version);
         !without.iter().any(pinned) && !self.is_stateless()
+    }
+
+    /// Returns whether a list may be older than the call that fetches it.
+    pub(super) fn caches(&self) -> bool {
+        self.config.cache.is_some()
+    }
+
+    /// Returns whether tool calls may become tasks, which a pair with a pipe of its own cannot run.
+    pub(super) fn has_tasks(&self) -> bool {
+        self.config.follow_tasks && self.over != Over::Pipe
     }
 
     /// Returns whether whoever wants to hear of changes does.
