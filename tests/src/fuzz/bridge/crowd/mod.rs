@@ -56,7 +56,8 @@ pub(super) struct Crowd {
     /// Requests and sessions that have just ended: what was said before may still come.
     ended: (BTreeSet<ReplyId>, BTreeSet<SessionRef>),
     asked: BTreeMap<Ticket, (usize, server::InputId)>,
-    /// How often each tool call was sent to the server, and answered by it.
+    /// How often each tool call was sent to the server, and how often it may be: once for each
+    /// request of its client, and once more for each answer of the server.
     calls: BTreeMap<String, [u32; 2]>,
     /// The server's requests, and those without an answer.
     asks: u32,
@@ -173,8 +174,8 @@ impl Crowd {
             13..=16 => {
                 let (line, read) = self.hostile.answer(number, bytes.next());
                 if let Some(tag) = read.and_then(|read| tag(&read.params)) {
-                    let [_, answered] = self.calls.entry(tag).or_default();
-                    *answered += 1;
+                    let [_, allowed] = self.calls.entry(tag).or_default();
+                    *allowed += 1;
                 }
                 self.server_says(&line);
             }
@@ -261,6 +262,11 @@ impl Crowd {
     }
 
     fn client_says(&mut self, at: usize, line: &str) {
+        let params = oracle::Object::read(line).and_then(|it| it.get("params").map(str::to_owned));
+        if let Some(tag) = params.and_then(|params| tag(&params)) {
+            let [_, allowed] = self.calls.entry(tag).or_default();
+            *allowed += 1;
+        }
         for chunk in format!("{line}\n").as_bytes().chunks(self.chunk) {
             if let Some(client) = self.clients.get_mut(at) {
                 client.server.handle_bytes(self.now, Bytes::copy_from_slice(chunk));
