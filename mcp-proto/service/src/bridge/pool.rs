@@ -144,7 +144,7 @@ impl Bridge {
     /// error. The errors of clients do not name programs and their exit status. A panic of a
     /// stream, or of the function that opens the stream, is reported too. So is each loss of a
     /// server that is started again, as [`client::Config::restart`] says, or reached again over
-    /// HTTP.
+    /// HTTP. So are credentials of a sign-in that cannot be stored.
     pub fn on_failure(&self, f: impl Fn(&io::Error) + Send + Sync + 'static) {
         self.0.reports.on_failure(f);
     }

@@ -1,6 +1,10 @@
 //! Bridges on a runtime, to a child process, over HTTP, or over a byte stream.
 
 use alloc::boxed::Box;
+#[cfg(feature = "auth")]
+use alloc::format;
+#[cfg(feature = "auth")]
+use alloc::string::String;
 use alloc::sync::Arc;
 use core::fmt;
 use std::io;
@@ -16,7 +20,11 @@ use crate::{
     Spawned, Writer,
 };
 use mcp_proto::Duration;
+#[cfg(feature = "auth")]
+use mcp_proto::auth::AuthState;
 use mcp_proto::client::ConnectError;
+#[cfg(feature = "auth")]
+use mcp_proto::http::Url;
 
 /// A server behind a bridge.
 #[derive(Clone)]
@@ -71,6 +79,8 @@ pub fn bridge<R: Runtime>(runtime: &R, target: BridgeTarget, config: BridgeConfi
                 }
                 BridgeTarget::Http(config) => {
                     let (url, of_loss) = (config.url.clone(), config.url.clone());
+                    #[cfg(feature = "auth")]
+                    report_unsaved(&client, &url, reports.clone());
                     client.on_disconnect(move |error| {
                         reports
                             .report_failure(&ConnectFailure::url(&of_loss, error.clone()).into());
@@ -104,6 +114,18 @@ pub fn bridge<R: Runtime>(runtime: &R, target: BridgeTarget, config: BridgeConfi
         random,
     };
     Bridge::new(config, connect)
+}
+
+/// Reports credentials that are lost with the connection.
+#[cfg(feature = "auth")]
+fn report_unsaved(client: &Client, url: &Url, reports: Reports) {
+    let url = String::from(url.as_str().split('?').next().unwrap_or_default());
+    client.on_authorization(move |state| {
+        if let AuthState::Ready { unsaved: Some(reason) } = state {
+            let text = format!("{url}: the new credentials cannot be stored: {reason}");
+            reports.report_failure(&io::Error::other(text));
+        }
+    });
 }
 
 /// Drives a client of a program until its conversation has ended; the error says why. A loss of the
