@@ -47,6 +47,14 @@ fn reason_in_a_body_is_shown() {
              path such as /mcp\n",
         ),
         ("500 Oops", r#"{"message":"boom"}"#, 3, "500: boom\n     try again later\n"),
+        // The request that is refused has no arguments.
+        (
+            "413 Too Large",
+            "no more",
+            4,
+            "413: no more\n     the request is too long for it: shorten its arguments, if it has \
+             any\n",
+        ),
     ] {
         let ran = run(&["tools", &refusing_all(status, body)]);
         let err = format!("mcp: the server has answered with HTTP status {err}");

@@ -139,7 +139,8 @@ impl Failure {
             408 | 425 | 429 | 500.. => {
                 Self::new(Exit::Connection, message).advice("try again later")
             }
-            413 => Self::new(Exit::Protocol, message).advice("the arguments are too long for it"),
+            413 => Self::new(Exit::Protocol, message)
+                .advice("the request is too long for it: shorten its arguments, if it has any"),
             300..400 => Self::new(Exit::Protocol, message).advice(match location {
                 Some(location) => format!("use the URL that the server redirects to: {location}"),
                 None => "use the URL that the server redirects to".to_owned(),
