@@ -235,7 +235,7 @@ fn credentials_that_are_not_stored_are_reported() {
     let words = ["bridge", "-q", "--login", "--listen", "127.0.0.1:0", &site.url];
     let mut bridge = Listening::start(&environment, &words);
     assert_eq!(run(&["tools", &bridge.urls[0]]).exit, 0);
-    let note = format!("mcp: the new credentials cannot be stored: in {folder}: ");
+    let note = format!("mcp: {}: the new credentials cannot be stored: {folder}/", site.url);
     let mut line = String::new();
     while !line.starts_with(&note) {
         line.clear();

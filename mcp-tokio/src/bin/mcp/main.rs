@@ -20,7 +20,6 @@ mod manual;
 mod message;
 mod more_args;
 mod negotiation_log;
-mod noted_vault;
 mod outage;
 mod print;
 mod probe;

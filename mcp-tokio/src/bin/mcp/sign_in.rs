@@ -12,7 +12,6 @@ use mcp_tokio::Url;
 use mcp_tokio::auth::{Config, FileVault, Loopback, Paste, SignIn, open_page};
 
 use crate::failure::Failure;
-use crate::noted_vault::NotedVault;
 use crate::print;
 use crate::secret_variable;
 
@@ -54,9 +53,6 @@ pub(crate) struct SignInArgs {
     /// Sends the scopes with each refresh too, as some authorization servers require
     #[arg(long)]
     pub(crate) repeat_scopes: bool,
-    /// True if no client reports credentials that are not stored
-    #[arg(skip)]
-    pub(crate) notes_unsaved: bool,
 }
 
 fn issuer(text: &str) -> Result<(String, String), String> {
@@ -75,12 +71,10 @@ impl SignInArgs {
         }
         let vault =
             FileVault::open(directory).map_err(|error| Failure::usage(error.to_string()))?;
-        let sign_in =
-            if self.notes_unsaved { SignIn::new(NotedVault(vault)) } else { SignIn::new(vault) };
         let sign_in = match (self.login, self.paste) {
-            (false, _) => sign_in,
-            (true, false) => sign_in.consent(Loopback::with(show)),
-            (true, true) => sign_in.consent(Paste::new(ask)),
+            (false, _) => SignIn::new(vault),
+            (true, false) => SignIn::new(vault).consent(Loopback::with(show)),
+            (true, true) => SignIn::new(vault).consent(Paste::new(ask)),
         };
         let secret = self.client_secret_env.as_deref().map(secret_variable::read).transpose()?;
         let args = self.clone();

@@ -19,8 +19,7 @@ use crate::target::Target;
 use args::BridgeArgs;
 use http::NamedBridge;
 
-pub(crate) async fn run(mut args: BridgeArgs) -> Result<Exit, Failure> {
-    args.alone.common.sign_in.notes_unsaved = true;
+pub(crate) async fn run(args: BridgeArgs) -> Result<Exit, Failure> {
     let common = &args.alone.common;
     if args.listen.is_none() && common.sign_in.paste {
         return Err(Failure::usage(
