@@ -1,5 +1,5 @@
-//! What the application says and asks outside of requests, over HTTP: each request for input ends
-//! once, and what is said goes to one session.
+//! Notifications and requests of the application outside of requests, over HTTP. Each request for
+//! input ends once, and a notification goes to one session.
 
 use std::collections::BTreeSet;
 

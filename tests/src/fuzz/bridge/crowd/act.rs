@@ -1,4 +1,4 @@
-//! What a bridge, its clients and its server want done, done at once, as a driver does it.
+//! Actions of a bridge, its clients and its server, carried out at once, as a driver does it.
 
 use mcp_proto::bridge::{BridgeAction, ClientRequest, Ticket};
 use mcp_proto::client::ClientEvent;

@@ -56,8 +56,8 @@ pub(super) struct Crowd {
     /// Requests and sessions that have just ended: what was said before may still come.
     ended: (BTreeSet<ReplyId>, BTreeSet<SessionRef>),
     asked: BTreeMap<Ticket, (usize, server::InputId)>,
-    /// How often each tool call was sent to the server, and how often it may be: once for each
-    /// request of its client, and once more for each answer of the server.
+    /// Number of times that each tool call was sent to the server, and the most that is allowed.
+    /// Each request of its client, and each answer of the server, allows one.
     calls: BTreeMap<String, [u32; 2]>,
     /// The server's requests, and those without an answer.
     asks: u32,
