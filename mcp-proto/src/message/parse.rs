@@ -139,6 +139,7 @@ impl EnvelopeKey {
 pub(super) struct Envelope {
     pub(super) places: [Span; EnvelopeKey::COUNT],
     pub(super) members: Members,
+    /// The last duplicate member, or `id` if `id` is duplicate.
     pub(super) duplicate: Option<EnvelopeKey>,
     /// True if [`Envelope::check`] has passed for a text that is equal outside of the variables.
     pub(super) is_checked: bool,
@@ -196,7 +197,7 @@ impl Envelope {
 
     fn set(&mut self, key: EnvelopeKey, span: Span) {
         if let Some(place) = self.places.get_mut(key as usize) {
-            if !place.is_empty() {
+            if !place.is_empty() && self.duplicate != Some(EnvelopeKey::Id) {
                 self.duplicate = Some(key);
             }
             *place = span;

@@ -151,7 +151,7 @@ struct Pattern {
     gaps: SmallVec<[Gap; MAX_GAPS]>,
     places: [PatternSpan; EnvelopeKey::COUNT],
     members: Box<[(Member, PatternSpan)]>,
-    /// The first duplicate members.
+    /// A duplicate member of the message, and one of its parameters.
     duplicates: (Option<EnvelopeKey>, Option<Member>),
     /// True if `text` passed [`Envelope::check`].
     is_checked: bool,
