@@ -374,13 +374,11 @@ impl CallToolResult {
     /// Fails with [`StructuredError`] if the tool failed (with its text), if there is no content,
     /// and if the whole content does not fit.
     pub fn structured<T: DeserializeOwned>(&self) -> Result<T, StructuredError> {
-        let Some(content) = &self.structured_content else {
+        if self.is_error {
             let texts = self.content.iter().filter_map(ContentBlock::as_text);
-            if self.is_error {
-                return Err(StructuredError::Failed(texts.collect::<Vec<_>>().join("\n")));
-            }
-            return Err(StructuredError::Missing);
-        };
+            return Err(StructuredError::Failed(texts.collect::<Vec<_>>().join("\n")));
+        }
+        let Some(content) = &self.structured_content else { return Err(StructuredError::Missing) };
         let whole = content.decode_located();
         if whole.is_ok() || self.result_type.is_some() {
             return whole.map_err(StructuredError::Mismatch);

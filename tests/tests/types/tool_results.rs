@@ -84,3 +84,11 @@ fn content_that_does_not_fit_is_named_by_its_places() {
     let missing = ElicitResult::accept(Json::EMPTY_OBJECT).accepted::<Address>().unwrap();
     assert_eq!(missing.unwrap_err().to_string(), "/_street: is required");
 }
+
+#[test]
+fn structured_content_of_a_failed_tool_is_its_failure() {
+    let content = Json::parse(r#"{"code":7}"#).unwrap();
+    let failed = CallToolResult::error("no such city").structured_content(content);
+    let error = failed.structured::<serde_json::Value>().unwrap_err();
+    assert_eq!(error.to_string(), "the tool failed: no such city");
+}
