@@ -395,6 +395,21 @@ fn field_and_authorizer_exclude_each_other() {
 }
 
 #[test]
+fn proof_of_the_application_and_authorizer_exclude_each_other() {
+    for name in ["DPoP", "dpop"] {
+        let config = client::Config::new(Implementation::new("app", "1.0.0"));
+        let config = http::client::Config::new(Url::parse(SERVER).unwrap(), config);
+        let config = config.field(name, "proof").unwrap();
+        let mut client = http::Client::new(config, Box::new(|| [0; 16]));
+        let refused = client.set_authorizer(authorizer(|config| config));
+        assert!(matches!(refused, Err(UsageError::InvalidField { .. })), "{name}");
+        let mut host = Host::new(Negotiation::Auto);
+        let refused = host.client.set_field(host.world.now, name, "proof");
+        assert!(matches!(refused, Err(UsageError::InvalidField { .. })), "{name}");
+    }
+}
+
+#[test]
 fn call_that_is_held_is_sent_in_the_next_session() {
     let mut host = Host::new(Negotiation::Legacy);
     host.world.needs.insert("tools/call w".into(), "write".into());

@@ -45,6 +45,11 @@ use crate::time::{Duration, Instant};
 const AUTHORIZATION: &str = "Authorization";
 const PROOF: &str = "DPoP";
 
+/// Returns whether a client with an authorizer sets this field itself.
+pub(super) fn is_own(name: &str) -> bool {
+    [AUTHORIZATION, PROOF].iter().any(|own| own.eq_ignore_ascii_case(name))
+}
+
 /// Result of checking the head for a refusal.
 pub(super) enum RefusalResult {
     /// The request is held, or was sent again.
@@ -58,10 +63,11 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`UsageError::InvalidField`] if the application has set the field `Authorization`.
+    /// [`UsageError::InvalidField`] if the application has set the field `Authorization` or `DPoP`.
     pub fn set_authorizer(&mut self, authorizer: Authorizer) -> Result<(), UsageError> {
-        if self.requests.has_field(AUTHORIZATION) {
-            return Err(UsageError::InvalidField { name: AUTHORIZATION.into() });
+        let set = [AUTHORIZATION, PROOF].into_iter().find(|name| self.requests.has_field(name));
+        if let Some(name) = set {
+            return Err(UsageError::InvalidField { name: name.into() });
         }
         self.authorization = Some(Box::new(OwnAuthorizer::new(authorizer)));
         Ok(())

@@ -187,10 +187,11 @@ impl Client {
     /// unconnected client tries again at once, and streams and answers that the server has refused
     /// with 401 or 403 are sent again.
     ///
-    /// Fails as [`Config::field`] does. A client with an authorizer sets `Authorization` itself.
+    /// Fails as [`Config::field`] does. A client with an authorizer sets `Authorization` and
+    /// `DPoP` itself.
     pub fn set_field(&mut self, now: Instant, name: &str, value: &str) -> Result<(), UsageError> {
         #[cfg(feature = "auth")]
-        if self.authorization.is_some() && name.eq_ignore_ascii_case("Authorization") {
+        if self.authorization.is_some() && authorize::is_own(name) {
             return Err(UsageError::InvalidField { name: name.into() });
         }
         self.requests.set_field(name, value)?;

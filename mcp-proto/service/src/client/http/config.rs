@@ -104,20 +104,22 @@ impl HttpClientConfig {
     }
 
     /// Lets the client get tokens when the server refuses a request with 401 or 403. Then the
-    /// client sends the request again. Cannot be combined with a field `Authorization`.
+    /// client sends the request again. Cannot be combined with a field `Authorization` or
+    /// `DPoP`.
     #[cfg(feature = "auth")]
     pub fn sign_in(mut self, sign_in: SignIn) -> Self {
         self.sign_in = Some(sign_in);
         self
     }
 
-    /// Fails with [`UsageError::InvalidField`] if both a sign-in and `Authorization` are set.
+    /// Fails with [`UsageError::InvalidField`] if both a sign-in and one of its fields are set.
     #[cfg(feature = "auth")]
     pub(super) fn check(&self) -> Result<(), UsageError> {
-        if self.sign_in.is_some() && self.has_field("Authorization") {
-            return Err(UsageError::InvalidField { name: "Authorization".into() });
+        let set = ["Authorization", "DPoP"].into_iter().find(|name| self.has_field(name));
+        match set.filter(|_| self.sign_in.is_some()) {
+            Some(name) => Err(UsageError::InvalidField { name: name.into() }),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// The settings of a machine.

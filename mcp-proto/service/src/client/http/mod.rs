@@ -88,7 +88,7 @@ impl HttpClientService {
     ///
     /// Fails with [`UsageError::AlreadyConnected`] if the client has had a service before. Fails,
     /// and leaves the client unconnected, with [`UsageError::InvalidField`] if both a sign-in and a
-    /// field `Authorization` are set.
+    /// field `Authorization` or `DPoP` are set.
     pub fn new(
         client: &Client,
         config: impl Into<HttpClientConfig>,
