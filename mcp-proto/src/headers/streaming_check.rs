@@ -106,6 +106,8 @@ enum WatchedMember {
     Name,
     Meta,
     ProtocolVersion,
+    /// Only its presence is checked.
+    ClientCapabilities,
 }
 
 impl BodyCheck {
@@ -266,11 +268,10 @@ impl BodyReader {
         if self.seen.contains(&WatchedMember::Id)
             && !self.seen.contains(&WatchedMember::ProtocolVersion)
         {
-            return Err(ProtocolError::MissingMeta {
-                protocol_version: true,
-                client_capabilities: false,
-            }
-            .into());
+            let client_capabilities = !self.seen.contains(&WatchedMember::ClientCapabilities);
+            return Err(
+                ProtocolError::MissingMeta { protocol_version: true, client_capabilities }.into()
+            );
         }
         self.is_done = true;
         Ok(())
@@ -282,7 +283,10 @@ impl BodyReader {
             WatchedMember::Method => Some((METHOD, &self.method)),
             WatchedMember::Name => Some((NAME, &self.name)),
             WatchedMember::ProtocolVersion => Some((PROTOCOL_VERSION, &self.protocol_version)),
-            WatchedMember::Id | WatchedMember::Params | WatchedMember::Meta => None,
+            WatchedMember::Id
+            | WatchedMember::Params
+            | WatchedMember::Meta
+            | WatchedMember::ClientCapabilities => None,
         }
     }
 
@@ -297,6 +301,9 @@ impl BodyReader {
             (3, key) if key == Member::MetaProtocolVersion.name() => {
                 Some(WatchedMember::ProtocolVersion)
             }
+            (3, key) if key == Member::MetaClientCapabilities.name() => {
+                Some(WatchedMember::ClientCapabilities)
+            }
             _ => None,
         }
     }
@@ -309,6 +316,7 @@ impl BodyReader {
             WatchedMember::Name => self.name_member.unwrap_or_default(),
             WatchedMember::Meta => Member::Meta.name(),
             WatchedMember::ProtocolVersion => Member::MetaProtocolVersion.name(),
+            WatchedMember::ClientCapabilities => Member::MetaClientCapabilities.name(),
         }
     }
 }
@@ -319,7 +327,7 @@ impl WatchedMember {
         let key = Member::MetaProtocolVersion.name();
         match self {
             // The server reports invalid parameters itself.
-            Self::Id | Self::Name => Ok(()),
+            Self::Id | Self::Name | Self::ClientCapabilities => Ok(()),
             Self::Method | Self::ProtocolVersion if part == Part::String => Ok(()),
             Self::Method => Err(ProtocolError::InvalidMethod),
             Self::ProtocolVersion => Err(ProtocolError::InvalidMeta { key, expected: "a string" }),
@@ -336,7 +344,7 @@ impl WatchedMember {
         let header = match self {
             Self::Method => METHOD,
             Self::ProtocolVersion => PROTOCOL_VERSION,
-            Self::Id | Self::Params | Self::Name | Self::Meta => NAME,
+            Self::Id | Self::Params | Self::Name | Self::Meta | Self::ClientCapabilities => NAME,
         };
         BodyError::Header(HeaderError::NotUnicode { header: header.into() })
     }

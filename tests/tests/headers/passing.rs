@@ -126,6 +126,25 @@ fn a_long_name_in_escapes_is_the_name() {
     assert_eq!(passed(&head, [longer.as_bytes()]), "Mcp-Name Mismatch");
 }
 
+#[test]
+fn error_of_an_incomplete_meta_is_that_of_the_whole_body() {
+    let head = head(&CALL);
+    for (meta, missing) in [
+        ("", "both"),
+        (r#","_meta":{}"#, "both"),
+        (r#","_meta":{"io.modelcontextprotocol/clientCapabilities":{"a":{"b":1}}}"#, "version"),
+        (r#","_meta":{"io.modelcontextprotocol/clientCapabilities":"none"}"#, "version"),
+    ] {
+        let start = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"sql""#;
+        let body = format!("{start}{meta}}}}}");
+        let error = BodyCheck::of(&head.claim().unwrap()).pass(body.as_bytes()).unwrap_err();
+        let names_both = error.to_string().contains("clientCapabilities");
+        assert_eq!(names_both, missing == "both", "{error}");
+        let whole = head.check_body(&Bytes::from(body), &Limits::default(), |_| None);
+        assert_eq!(Err(error), whole);
+    }
+}
+
 proptest! {
     #![proptest_config(cases(4000))]
 
