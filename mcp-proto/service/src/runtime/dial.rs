@@ -36,8 +36,8 @@ use mcp_proto::http::{Scheme, Url};
 /// [`UsageError::AlreadyConnected`](mcp_proto::UsageError::AlreadyConnected) inside of one if the
 /// client was driven before, and with
 /// [`UsageError::InvalidField`](mcp_proto::UsageError::InvalidField) if both a sign-in and a field
-/// `Authorization` or `DPoP` are set. Fails with [`Unsupported`](io::ErrorKind::Unsupported) for an `https`
-/// URL without the feature `tls`, and if the certificates to trust cannot be read.
+/// `Authorization` or `DPoP` are set. Fails with [`Unsupported`](io::ErrorKind::Unsupported) for an
+/// `https` URL without the feature `tls`, and if the certificates to trust cannot be read.
 ///
 /// The specification's page:
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>.
