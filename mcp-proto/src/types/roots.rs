@@ -51,8 +51,9 @@ impl Root {
     }
 
     /// Checks that all roots are files or folders: the URI "MUST be a `file://` URI in the current
-    /// specification", and has no segment `.` or `..`, also not percent-encoded. A server that
-    /// compares paths with the root could otherwise be led out of it.
+    /// specification", and has no segment `.` or `..`. A server that compares paths with the root
+    /// could otherwise be led out of it. Servers decode paths, so the dots and the separators `/`
+    /// and `\` count also if they are percent-encoded.
     ///
     /// Fails with [`UsageError::InvalidRoot`].
     ///
@@ -66,16 +67,42 @@ impl Root {
 
     fn is_file(&self) -> bool {
         let Some((scheme, path)) = self.uri.split_at_checked("file://".len()) else { return false };
-        let is_dots = |segment: &str| {
-            let segment = segment.to_ascii_lowercase().replace("%2e", ".");
-            segment == "." || segment == ".."
-        };
-        scheme.eq_ignore_ascii_case("file://") && !path.split('/').any(is_dots)
+        let encoded = path.to_ascii_lowercase();
+        let path = encoded.replace("%2e", ".").replace("%2f", "/").replace("%5c", "\\");
+        let mut segments = path.split(['/', '\\', '?', '#']);
+        scheme.eq_ignore_ascii_case("file://")
+            && !segments.any(|segment| segment == "." || segment == "..")
     }
 
     /// Sets the name for display.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server that decodes the path of a root finds `..` between its separators.
+    #[test]
+    fn root_with_encoded_separators_does_not_lead_out_of_itself() {
+        for uri in [
+            "file:///work/..%2f..%2fetc",
+            "file:///work/a%2F%2E%2E",
+            "file:///work/..%5cetc",
+            r"file:///C:/work\..\other",
+            "file:///work/..#a",
+            "file:///work/..?a",
+        ] {
+            let refused = Root::check_all(&[Root::new(uri)]);
+            assert_eq!(refused, Err(UsageError::InvalidRoot { uri: uri.into() }));
+        }
+        for uri in
+            ["file:///work/a%2fb", "file:///work/..a", "file:///C:/a..b", "file:///work/%252e"]
+        {
+            assert_eq!(Root::check_all(&[Root::new(uri)]), Ok(()), "{uri}");
+        }
     }
 }
