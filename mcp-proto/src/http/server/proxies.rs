@@ -17,6 +17,9 @@ use crate::frame::http1::Head;
 /// The most elements of the field that are read.
 const MAX_HOPS: usize = 32;
 
+/// The length of the prefix `::ffff:0:0/96` of IPv4 addresses that are mapped into IPv6.
+const MAPPED_BITS: u8 = 96;
+
 /// An address of a proxy, or a network of them: `10.0.0.7`, `10.0.0.0/8`, `fd00::/8`.
 ///
 /// ```
@@ -75,7 +78,13 @@ impl FromStr for ProxyNetwork {
         let max = if address.is_ipv4() { 32 } else { 128 };
         let is_number = bits.bytes().all(|byte| byte.is_ascii_digit());
         let bits = bits.parse().ok().filter(|bits| *bits <= max && is_number);
-        Ok(Self { address, bits: bits.ok_or(ProxyNetworkError)? })
+        let bits: u8 = bits.ok_or(ProxyNetworkError)?;
+        let canonical = address.to_canonical();
+        let is_mapped = address != canonical;
+        Ok(match bits.checked_sub(MAPPED_BITS).filter(|_| is_mapped) {
+            Some(bits) => Self { address: canonical, bits },
+            None => Self { address, bits },
+        })
     }
 }
 
@@ -176,5 +185,21 @@ mod tests {
         assert!(contains("::/0", "2001:db8::1") && contains("10.0.0.0/8", "10.255.0.1"));
         assert!(!contains("10.0.0.0/8", "11.0.0.1") && !contains("fd00::/8", "fe80::1"));
         assert!(!ProxyNetworkError.to_string().is_empty());
+    }
+
+    #[test]
+    fn network_of_mapped_addresses_is_one_of_ipv4() {
+        for (mapped, network) in [
+            ("::ffff:10.0.0.1/128", "10.0.0.1/32"),
+            ("::ffff:10.0.0.0/104", "10.0.0.0/8"),
+            ("::ffff:0:0/96", "0.0.0.0/0"),
+            ("::ffff:10.0.0.1", "10.0.0.1"),
+        ] {
+            assert_eq!(mapped.parse::<ProxyNetwork>(), network.parse(), "{mapped}");
+        }
+        let mapped: ProxyNetwork = "::ffff:10.0.0.1/128".parse().unwrap();
+        assert!(mapped.contains("10.0.0.1".parse().unwrap()));
+        assert!(mapped.contains("::ffff:10.0.0.1".parse().unwrap()));
+        assert!(!mapped.contains("10.0.0.2".parse().unwrap()));
     }
 }
