@@ -11,6 +11,10 @@ use crate::time::{Duration, Instant};
 /// The most buckets that are kept. If there are more, the bucket that is full soonest is dropped.
 const MAX_BUCKETS: usize = 16 * 1024;
 
+/// The longest time in which an empty bucket becomes full, 100 years. Without this limit the times
+/// of long intervals saturate, and a bucket is never empty.
+const MAX_REFILL: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
 /// The buckets of all holders, without those that are full.
 #[derive(Debug, Default)]
 pub(crate) struct Rates {
@@ -32,9 +36,10 @@ impl Rates {
         while self.order.first().is_some_and(|(full, _)| *full <= now) {
             self.forget_first();
         }
+        let burst = u32::try_from(burst.max(1)).unwrap_or(u32::MAX);
+        let interval = interval.min(MAX_REFILL / burst);
         let before = self.full.get(holder).copied();
         let full = before.unwrap_or(now) + interval;
-        let burst = u32::try_from(burst.max(1)).unwrap_or(u32::MAX);
         if full > now + interval.saturating_mul(burst) {
             return false;
         }
@@ -77,6 +82,20 @@ mod tests {
         }
         let other = Holder::Principal("other".into());
         assert!(rates.take(now, &other, 3, INTERVAL), "each has a bucket of its own");
+    }
+
+    #[test]
+    fn bucket_with_the_longest_interval_is_empty_after_its_burst() {
+        for interval in [Duration::MAX, Duration::from_secs(u64::MAX / 1_000_000)] {
+            let mut rates = Rates::default();
+            for _ in 0..3 {
+                assert!(rates.take(Instant::ZERO, &Holder::Unknown, 3, interval));
+            }
+            let later = Instant::ZERO + Duration::from_secs(365 * 24 * 60 * 60);
+            for now in [Instant::ZERO, later] {
+                assert!(!rates.take(now, &Holder::Unknown, 3, interval), "{interval:?} {now}");
+            }
+        }
     }
 
     #[test]
