@@ -8,7 +8,7 @@
 //! | any | without `resultType`, and without the server's name in `_meta` | `resultType`: `complete`; the server's name in `_meta` |
 //! | one that may be kept | without `ttlMs` and `cacheScope` | not to be kept: `ttlMs` 0, `private` |
 //! | one of the specification | | optional members that are `null` are absent |
-//! | `tools/list` | an output schema of no object is put inside of one | |
+//! | `tools/list` | an output schema of no object is put inside of one, or is absent if there are too many to remember | |
 //! | `tools/call` | structured content follows its schema | |
 //! | `sampling/createMessage` in a result | a list of one block is that block; another list is refused if the client's revision has none | |
 //! | handshake | `InitializeResult` from a `DiscoverResult` | the other way |
@@ -99,16 +99,18 @@ impl WrappedTools {
             self.0.remove(&*name);
             return out.extend_from_slice(tool.0);
         };
-        if self.0.len() < MAX_TOOLS && name.len() <= MAX_NAME_BYTES {
-            self.0.insert(name.into_owned());
+        let mut is_known = self.0.contains(&*name);
+        if !is_known && self.0.len() < MAX_TOOLS && name.len() <= MAX_NAME_BYTES {
+            is_known = self.0.insert(name.into_owned());
         }
         let mut object = List::object(out);
         tool.members(|key, value| {
-            if key.string().as_deref() == Some("outputSchema") {
-                object.member("outputSchema", wrapped_schema(&schema).as_bytes());
-            } else {
+            if key.string().as_deref() != Some("outputSchema") {
                 object.copy(key, value);
+            } else if is_known {
+                object.member("outputSchema", wrapped_schema(&schema).as_bytes());
             }
+            // Results of a tool that is not remembered would not fit a wrapped schema.
         });
         object.end();
     }
@@ -374,4 +376,30 @@ fn sole_element(list: Raw<'_>) -> Option<Raw<'_>> {
         sole = Some(element);
     });
     sole.filter(|_| count == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+
+    use super::*;
+
+    #[test]
+    fn tool_that_is_not_remembered_has_no_output_schema() {
+        let tool = |name: &str| format!(r#"{{"name":"{name}","outputSchema":{{"type":"array"}}}}"#);
+        let listed = |wrapped: &mut WrappedTools, name: &str| {
+            let page = Json::parse(format!(r#"{{"tools":[{}]}}"#, tool(name))).unwrap();
+            wrapped.tools(&page)
+        };
+        let has_schema = |page: &Json| page.raw().may_contain(&["outputSchema"]);
+        let mut wrapped = WrappedTools::default();
+        let long = "n".repeat(MAX_NAME_BYTES + 1);
+        assert!(!has_schema(&listed(&mut wrapped, &long)));
+        for number in 0..MAX_TOOLS {
+            assert!(has_schema(&listed(&mut wrapped, &format!("tool-{number}"))));
+        }
+        let page = listed(&mut wrapped, "one-more");
+        assert_eq!(page.as_bytes(), br#"{"tools":[{"name":"one-more"}]}"#);
+        assert!(has_schema(&listed(&mut wrapped, "tool-0")), "it is remembered");
+    }
 }
