@@ -124,11 +124,12 @@ pub(super) fn is_of_type(result: &Json, name: &str) -> bool {
 
 /// The result of a legacy server, or of the bridge on its behalf, for a modern client.
 pub(super) fn modern(result: &Json, is_cacheable: bool, server_info: Option<&Json>) -> Json {
-    let (mut has_type, mut has_hints, mut meta) = (false, false, None);
+    let (mut has_type, mut has_ttl, mut has_scope, mut meta) = (false, false, false, None);
     if result.raw().may_contain(&["_meta", "resultType", "ttlMs", "cacheScope"]) {
         result.raw().members(|key, value| match key.string().as_deref() {
             Some("resultType") => has_type = true,
-            Some("ttlMs" | "cacheScope") => has_hints = true,
+            Some("ttlMs") => has_ttl = true,
+            Some("cacheScope") => has_scope = true,
             Some("_meta") => meta = Some(value),
             _ => {}
         });
@@ -141,8 +142,11 @@ pub(super) fn modern(result: &Json, is_cacheable: bool, server_info: Option<&Jso
     if !has_type {
         object.item().extend_from_slice(br#""resultType":"complete""#);
     }
-    if is_cacheable && !has_hints {
-        object.item().extend_from_slice(br#""ttlMs":0,"cacheScope":"private""#);
+    if is_cacheable && !has_ttl {
+        object.member("ttlMs", b"0");
+    }
+    if is_cacheable && !has_scope {
+        object.text("cacheScope", "private");
     }
     if let Some(server_info) = server_info {
         object.key("_meta");
@@ -401,5 +405,19 @@ mod tests {
         let page = listed(&mut wrapped, "one-more");
         assert_eq!(page.as_bytes(), br#"{"tools":[{"name":"one-more"}]}"#);
         assert!(has_schema(&listed(&mut wrapped, "tool-0")), "it is remembered");
+    }
+
+    #[test]
+    fn missing_cache_hint_is_added_to_the_other() {
+        for (result, expected) in [
+            (r#"{"ttlMs":5}"#, r#"{"resultType":"complete","cacheScope":"private","ttlMs":5}"#),
+            (
+                r#"{"cacheScope":"public"}"#,
+                r#"{"resultType":"complete","ttlMs":0,"cacheScope":"public"}"#,
+            ),
+        ] {
+            let result = Json::parse(result).unwrap();
+            assert_eq!(modern(&result, true, None).as_bytes(), expected.as_bytes());
+        }
     }
 }
