@@ -313,6 +313,23 @@ fn auth_a13_redirect_arrives_at_both_loopback_addresses() {
     }
 }
 
+/// Other systems than Linux have only 127.0.0.1.
+#[cfg(target_os = "linux")]
+#[test]
+fn redirect_to_another_loopback_address_arrives() {
+    let uri = "http://127.0.0.2/callback";
+    let mut pending = block_on(opens_nothing().prepare(uri, None)).unwrap();
+    let uri = pending.redirect_uri();
+    assert!(uri.starts_with("http://127.0.0.2:"), "{uri}");
+    let page = page(&uri);
+    let query = format!("?code=1&state={}", page.state.expose());
+    let mut asked = pending.ask(page);
+    assert!(is_pending(asked.as_mut()));
+    let answer = send(&uri, "GET", &query);
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert_eq!(block_on(asked).unwrap(), query);
+}
+
 #[test]
 fn page_after_a_refusal_does_not_say_that_the_person_is_signed_in() {
     for (params, title) in [("error=access_denied", "Not signed in"), ("code=1", "Signed in")] {
@@ -475,6 +492,64 @@ fn pasted_redirect_reaches_the_page_that_waits_for_it() {
         };
         assert_eq!(got, Ok(line));
     }
+}
+
+/// A waker that reports each wake.
+struct WakeReporter(std::sync::mpsc::Sender<()>);
+
+impl Wake for WakeReporter {
+    fn wake(self: Arc<Self>) {
+        let _ = self.0.send(());
+    }
+}
+
+/// The person pastes the address at the prompt of another sign-in, and ends the own prompt.
+#[test]
+fn pasted_redirect_counts_although_the_prompt_of_its_page_fails() {
+    let uri = "http://127.0.0.1/callback";
+    let (page, other_page) = (page_with(uri, 1), page_with(uri, 2));
+    let state = page.state.expose().to_owned();
+    let line = format!("{uri}?code=1&state={state}");
+    let (keyboard, lines) = channel::<String>();
+    let (other_keyboard, other_lines) = channel::<String>();
+    let (lines, other_lines) = (std::sync::Mutex::new(lines), std::sync::Mutex::new(other_lines));
+    let paste = Paste::new(move |text| {
+        let lines = if text.contains(&state) { &lines } else { &other_lines };
+        lines.lock().unwrap().recv().map_err(io::Error::other)
+    });
+    let mut pending = block_on(paste.prepare(uri, None)).unwrap();
+    let mut other = block_on(paste.prepare(uri, None)).unwrap();
+    let (mut asked, mut other_asked) = (pending.ask(page), other.ask(other_page));
+    let (wakes, woken) = channel();
+    let waker = Waker::from(Arc::new(WakeReporter(wakes)));
+    let mut context = Context::from_waker(&waker);
+    assert!(asked.as_mut().poll(&mut context).is_pending());
+    assert!(is_pending(other_asked.as_mut()));
+    other_keyboard.send(line.clone()).unwrap();
+    woken.recv().unwrap();
+    keyboard.send(String::new()).unwrap();
+    // The prompt has ended.
+    woken.recv().unwrap();
+    assert_eq!(asked.as_mut().poll(&mut context), Poll::Ready(Ok(line)));
+}
+
+#[test]
+fn sign_in_whose_consent_was_dropped_ends_with_its_prompt() {
+    let uri = "http://127.0.0.1/callback";
+    let (keyboard, lines) = channel::<String>();
+    let lines = std::sync::Mutex::new(lines);
+    let paste = Paste::new(move |_| lines.lock().unwrap().recv().map_err(io::Error::other));
+    let mut pending = block_on(paste.prepare(uri, None)).unwrap();
+    let mut asked = pending.ask(page(uri));
+    let (wakes, woken) = channel();
+    let waker = Waker::from(Arc::new(WakeReporter(wakes)));
+    let mut context = Context::from_waker(&waker);
+    assert!(asked.as_mut().poll(&mut context).is_pending());
+    drop(pending);
+    keyboard.send("x".into()).unwrap();
+    woken.recv().unwrap();
+    let ended = Err("the sign-in has ended".into());
+    assert_eq!(asked.as_mut().poll(&mut context), Poll::Ready(ended));
 }
 
 #[test]

@@ -7,7 +7,6 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use core::future::{Future, poll_fn, ready};
-use core::task::Poll;
 use std::io;
 
 use mcp_proto::auth::{ConsentPage, Secret};
@@ -92,10 +91,16 @@ impl PendingConsent for PendingPaste {
         let own = awaited.clone();
         let mut prompted = Box::pin(unblock(move || pastes.prompt(text, &own)));
         Box::pin(poll_fn(move |context| {
-            if let Poll::Ready(Err(error)) = prompted.as_mut().poll(context) {
-                return Poll::Ready(Err(error.to_string()));
+            // A page has its redirect before its prompt ends without an error.
+            let ended = prompted.as_mut().poll(context);
+            let redirect = awaited.redirect.poll(context.waker(), Option::take);
+            if redirect.is_ready() {
+                return redirect.map(Ok);
             }
-            awaited.redirect.poll(context.waker(), Option::take).map(Ok)
+            ended.map(|ended| match ended {
+                Ok(()) => Err("the sign-in has ended".to_string()),
+                Err(error) => Err(error.to_string()),
+            })
         }))
     }
 }
@@ -144,12 +149,51 @@ impl Pastes {
         let page = pages.iter().find(|page| page.is_redirect(line)).cloned();
         drop(pages);
         let Some(page) = page else { return false };
-        self.remove(&page);
+        // In this order: the prompt of a page that is removed ends.
         page.redirect.update(|redirect| *redirect = Some(line.to_string()));
+        self.remove(&page);
         true
     }
 
     fn remove(&self, page: &Arc<AwaitedPage>) {
         self.pages.lock().retain(|other| !Arc::ptr_eq(other, page));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::task::Wake;
+    use core::task::{Poll, Waker};
+    use std::sync::mpsc::{Sender, channel};
+
+    /// A waker that sends the number of pages that wait for their redirects.
+    struct PageCounter {
+        pastes: Arc<Pastes>,
+        counts: Sender<usize>,
+    }
+
+    impl Wake for PageCounter {
+        fn wake(self: Arc<Self>) {
+            let _ = self.counts.send(self.pastes.pages.lock().len());
+        }
+    }
+
+    /// The prompt of a page that is removed ends, and its future must find the redirect.
+    #[test]
+    fn page_is_removed_after_it_has_its_redirect() {
+        let redirect_uri = "http://127.0.0.1/callback".to_string();
+        let line = format!("{redirect_uri}?code=1&state=s");
+        let state = Secret::new("s");
+        let page = Arc::new(AwaitedPage { redirect_uri, state, redirect: Mailbox::default() });
+        let Paste(pastes) = Paste::new(|_| Ok(String::new()));
+        pastes.pages.lock().push(page.clone());
+        let (counts, woken) = channel();
+        let waker = Waker::from(Arc::new(PageCounter { pastes: pastes.clone(), counts }));
+        assert!(page.redirect.poll(&waker, Option::take).is_pending());
+        assert!(pastes.hand_over(&line));
+        assert_eq!(woken.try_recv(), Ok(1));
+        assert_eq!(page.redirect.poll(&waker, Option::take), Poll::Ready(line));
+        assert!(pastes.pages.lock().is_empty());
     }
 }
