@@ -35,7 +35,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 type Opener = dyn Fn(&Url) -> io::Result<()> + Send + Sync;
 
-/// A browser on this machine. The redirect is received on 127.0.0.1 and `::1` only.
+/// A browser on this machine. The redirect is received on 127.0.0.1 and `::1` only. If the redirect
+/// URI has another address of 127.0.0.0/8, that address replaces 127.0.0.1.
 ///
 /// The port is that of [`Config::redirect_uri`](mcp_proto::auth::Config::redirect_uri), or else
 /// that of the last sign-in if it is free. Some authorization servers accept only the host
@@ -112,7 +113,7 @@ fn listen(uri: &str, port: Option<u16>, open: &Arc<Opener>) -> io::Result<Pendin
         return Err(invalid(format!("redirect URI {uri}: {text}")));
     }
     // A port in the configuration is the registered one.
-    let named = (url.port() != 80).then(|| url.port());
+    let named = named_port(uri, &url);
     let (first, second) = match named {
         Some(port) => bind(url.host(), port).map_err(|error| {
             let text = format!("port {port} of the redirect URI cannot be used: {error}");
@@ -138,10 +139,17 @@ fn listen(uri: &str, port: Option<u16>, open: &Arc<Opener>) -> io::Result<Pendin
     Ok(pending)
 }
 
-/// Listens at a port of both loopback addresses. Fails if another program has the port at an
-/// address to which a redirect to `host` may lead. The machine may not support IPv6.
+/// The port that a redirect URI names. [`Url`] omits the default port.
+fn named_port(uri: &str, url: &Url) -> Option<u16> {
+    let authority = uri.split(['/', '?']).nth(2).unwrap_or_default();
+    (url.port() != 80 || authority.ends_with(":80")).then(|| url.port())
+}
+
+/// Listens at a port of both loopback addresses; at `host` if it is another one of IPv4. Fails if
+/// another program has the port at an address to which a redirect to `host` may lead. The machine
+/// may not support IPv6.
 fn bind(host: &str, port: u16) -> io::Result<(TcpListener, Option<TcpListener>)> {
-    let first = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+    let first = TcpListener::bind((host.parse().unwrap_or(Ipv4Addr::LOCALHOST), port))?;
     let second = TcpListener::bind((Ipv6Addr::LOCALHOST, first.local_addr()?.port()));
     let may_lead_there = |error: &io::Error| match host.parse() {
         Ok(IpAddr::V4(_)) => false,
@@ -257,6 +265,20 @@ impl Drop for PendingLoopback {
 mod tests {
     use super::*;
     use core::cell::Cell;
+
+    #[test]
+    fn port_counts_as_named_although_it_is_the_default_one() {
+        for (uri, named) in [
+            ("http://127.0.0.1/callback", None),
+            ("http://127.0.0.1:/callback", None),
+            ("http://127.0.0.1:80/callback", Some(80)),
+            ("http://[::1]:80?app=1", Some(80)),
+            ("http://localhost:3000/callback", Some(3000)),
+            ("http://localhost/callback:80", None),
+        ] {
+            assert_eq!(named_port(uri, &Url::parse(uri).unwrap()), named, "{uri}");
+        }
+    }
 
     #[test]
     fn errors_of_accept_are_followed_by_a_pause() {
