@@ -38,6 +38,18 @@ fn a_good_token_has_claims() {
     }
 }
 
+/// Otherwise the system clock decides when a stream ends.
+#[test]
+fn time_that_a_token_has_left_follows_the_clock_of_its_verifier() {
+    let world = World::new();
+    let token = world.key.token(&json!({"alg": "ES256", "kid": "a"}), &claims());
+    for (seconds, left) in [(0, 300), (100, 200), (250, 0)] {
+        world.pass(seconds);
+        let claims = world.verify(&token).unwrap();
+        assert_eq!(claims.time_left, Some(Duration::from_secs(left)));
+    }
+}
+
 #[test]
 fn auth_s18_jwt_confusion() {
     let world = World::new();

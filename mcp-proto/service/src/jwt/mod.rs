@@ -87,7 +87,8 @@ impl JwtVerifier {
     }
 
     /// Sets the source of the time since the Unix epoch; default the system clock. It also counts
-    /// the age of the keys and the pauses between fetches, so it must advance.
+    /// the age of the keys, the pauses between fetches and [`Claims::time_left`], so it must
+    /// advance.
     #[must_use]
     pub fn clock(mut self, unix_time: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
         self.unix_time = Arc::new(unix_time);
@@ -111,8 +112,10 @@ impl JwtVerifier {
             return Err(TokenRefusal::invalid("the signature of the token is wrong"));
         }
         let claims = Claims::read(&token.payload);
-        let claims = claims.ok_or_else(|| TokenRefusal::invalid("the token has no claims"))?;
-        claims.check((self.unix_time)(), &self.rules)?;
+        let mut claims = claims.ok_or_else(|| TokenRefusal::invalid("the token has no claims"))?;
+        let now = (self.unix_time)();
+        claims.check(now, &self.rules)?;
+        claims.time_left = claims.expires_at.map(|expires_at| expires_at.saturating_sub(now));
         Ok(claims)
     }
 }
