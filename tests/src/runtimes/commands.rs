@@ -10,9 +10,9 @@ use std::task::{Context, Poll, Waker};
 use std::{env, fs, io, process};
 
 use libtest_mimic::{Failed, Trial};
-use mcp_proto::Duration;
 use mcp_proto::client::{CallError, Config, ConnectError, Restart};
 use mcp_proto::types::Implementation;
+use mcp_proto::{Duration, UsageError};
 use mcp_service::{Client, CloseCause, Command, ConnectFailure, Stderr};
 
 use super::Suite;
@@ -24,6 +24,7 @@ type Named = (&'static str, fn(Suite) -> Check);
 
 const CHECKS: &[Named] = &[
     ("a_program_that_does_not_serve_is_named", a_program_that_does_not_serve_is_named),
+    ("client_that_was_driven_starts_no_server", client_that_was_driven_starts_no_server),
     (
         "second_hour_09_the_exit_of_a_server_is_reported",
         second_hour_09_the_exit_of_a_server_is_reported,
@@ -72,6 +73,17 @@ fn a_program_that_does_not_serve_is_named(suite: Suite) -> Check {
     let Poll::Ready(closed) = closed else { return Err("it is not closed".into()) };
     assert_eq!(closed.cause, CloseCause::Connect(ConnectError::Closed));
     assert_eq!(closed.exit.and_then(|exit| exit.code()), Some(3));
+    Ok(())
+}
+
+fn client_that_was_driven_starts_no_server(suite: Suite) -> Check {
+    let client = client();
+    let ends = Command::new("sh").args(["-c", "exit 3"]);
+    (suite.connect_command)(client.clone(), ends).err().ok_or("it is connected")?;
+    let missing = Command::new("/nowhere/mcp-server");
+    let error = (suite.connect_command)(client, missing).err().ok_or("it is connected")?;
+    let usage = error.get_ref().and_then(|inner| inner.downcast_ref::<UsageError>());
+    assert_eq!(usage, Some(&UsageError::AlreadyConnected), "{error}");
     Ok(())
 }
 

@@ -166,6 +166,12 @@ impl ClientMailbox {
         self.sink.clone()
     }
 
+    /// Fails with [`UsageError::AlreadyConnected`] unless a service may be connected.
+    pub(super) fn check_idle(&self) -> Result<(), UsageError> {
+        let is_idle = self.state.with(|state| matches!(state.stage, Stage::Idle(_)));
+        is_idle.then_some(()).ok_or(UsageError::AlreadyConnected)
+    }
+
     /// Connects a service, once.
     ///
     /// Fails with [`UsageError::AlreadyConnected`].

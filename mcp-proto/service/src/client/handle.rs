@@ -73,6 +73,11 @@ impl Client {
         Self { mailbox: Arc::new(ClientMailbox::new(config, Some(sink))) }
     }
 
+    /// Fails with [`UsageError::AlreadyConnected`] if the client was driven before, or is closed.
+    pub(crate) fn check_idle(&self) -> Result<(), UsageError> {
+        self.mailbox.check_idle()
+    }
+
     /// Queues a call of a method of the machine for the next turn of the driver. After the end it
     /// is dropped.
     pub(crate) fn apply(&self, verb: impl FnOnce(&mut client::Client, Instant) + Send + 'static) {

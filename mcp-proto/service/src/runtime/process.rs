@@ -56,7 +56,7 @@ pub(super) async fn run_command_with<R: Runtime>(
     on_end: impl Fn(Result<&ExitStatus, &io::Error>),
 ) -> io::Result<ExitStatus> {
     let clock = runtime.timer();
-    let process = Process::start(runtime, command)?;
+    let process = start_for(runtime, client, command)?;
     let service = client_service(client, &clock)?;
     run_process(runtime, service, clock, command, process, on_end).await
 }
@@ -79,7 +79,7 @@ pub async fn connect_command<R: Runtime>(
     command: Command,
 ) -> io::Result<ServerInfo> {
     let clock = runtime.timer();
-    let process = Process::start(runtime, &command)?;
+    let process = start_for(runtime, client, &command)?;
     let service = client_service(client, &clock)?;
     let started = command.clone();
     let here = runtime.clone();
@@ -96,6 +96,16 @@ pub async fn connect_command<R: Runtime>(
         None
     };
     connected.map_err(|error| ConnectFailure::command(&command, error, exit).into())
+}
+
+/// Starts the server of a client, unless the client was driven before.
+fn start_for<R: Runtime>(
+    runtime: &R,
+    client: &Client,
+    command: &Command,
+) -> io::Result<Process<R>> {
+    client.check_idle().map_err(io::Error::other)?;
+    Process::start(runtime, command)
 }
 
 async fn run_process<R: Runtime>(
