@@ -20,6 +20,7 @@
 //! | `offered_skills` | the skills that a caller sees |
 //! | [`percent`] | pointers in schemas, and forms of the authorization server for tests |
 //! | `redirect_params` | the redirect that ends a sign-in, as a user or a browser gives it |
+//! | [`drop_requirement`] | a tool whose calls need not become tasks any longer |
 //! | [`renumber_shared`], [`NewHandlerIds`] | the handlers of a registry that is mounted |
 //! | [`tool`], [`tool_of`] | the tool of a call that is validated, has layers, or becomes a task |
 //! | `request_reader` | a connection, for the laws of what it remembers |
@@ -36,6 +37,7 @@ use bytes::Bytes;
 #[cfg(feature = "auth")]
 pub use crate::auth::redirect_uri::redirect_params;
 pub use crate::deadlines::Deadlines;
+use crate::ext::Feature;
 #[cfg(feature = "skills")]
 use crate::ext::skills::SkillCatalog;
 use crate::frame::http1::HeadSource;
@@ -128,6 +130,11 @@ pub fn tool<'a, H>(registry: &'a Registry<H>, name: &str) -> Option<(&'a Tool, H
 /// The tool that has this handler.
 pub fn tool_of<H>(registry: &Registry<H>, handler: HandlerId) -> Option<&Tool> {
     registry.tool_of(handler)
+}
+
+/// Ends the requirement of an extension; see [`Registry::requires_extension`].
+pub fn drop_requirement<H>(registry: &mut Registry<H>, feature: &Feature, identifier: &str) {
+    registry.drop_requirement(feature, identifier);
 }
 
 /// Gives the handlers of `mounted` new ids if `host` has one of them.

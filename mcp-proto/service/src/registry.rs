@@ -13,7 +13,7 @@ use mcp_proto::ext::Feature;
 #[cfg(feature = "skills")]
 use mcp_proto::ext::skills::SkillCatalog;
 use mcp_proto::ext::ui::AppPage;
-use mcp_proto::internals::{renumber_shared, tool, tool_of};
+use mcp_proto::internals::{drop_requirement, renumber_shared, tool, tool_of};
 use mcp_proto::server::task::method::TaskMethod;
 use mcp_proto::server::{self, Cacheable, Declaration, HandlerId, List, ListEntry, Peer};
 use mcp_proto::types::{
@@ -276,6 +276,11 @@ impl<H> Registry<H> {
     /// Lets the machines send tasks in answer to calls of a tool.
     pub(crate) fn allow_tasks(&mut self, tool: &str) -> Result<(), UsageError> {
         self.entries.allow_tasks(tool).map(|_| ())
+    }
+
+    /// Ends the requirement of an extension.
+    pub(crate) fn drop_requirement(&mut self, feature: &Feature, identifier: &str) {
+        drop_requirement(&mut self.entries, feature, identifier);
     }
 
     /// The declaration for the machines; see [`server::Registry::declaration`].

@@ -123,6 +123,13 @@ impl Registered {
         Ok(())
     }
 
+    /// Ends the requirement of an extension for a feature.
+    pub(super) fn drop_requirement(&mut self, feature: &Feature, identifier: &str) {
+        if let Some(required) = self.required.get_mut(feature) {
+            required.retain(|other| other != identifier);
+        }
+    }
+
     /// Checks that a tool can be added: its schemas and its name.
     pub(super) fn check_tool(&self, tool: &Tool) -> Result<(), UsageError> {
         let output = tool.output_schema.as_ref().is_none_or(|schema| schema.raw().is_object());

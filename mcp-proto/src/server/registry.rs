@@ -131,6 +131,11 @@ impl<H> Registry<H> {
         Ok(self)
     }
 
+    /// Ends the requirement of an extension.
+    pub(crate) fn drop_requirement(&mut self, feature: &Feature, identifier: &str) {
+        self.registered.drop_requirement(feature, identifier);
+    }
+
     /// Declares an experimental capability with its settings, an object.
     ///
     /// Fails with [`UsageError::NotAnObject`].

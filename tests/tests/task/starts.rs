@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use mcp_proto::ext::TASKS;
 use mcp_proto::types::{CallToolResult, Implementation, Tool};
 use mcp_proto::{ErrorData, Json, UsageError};
 use mcp_service::{Context, Interrupt, MemoryStore, Registry, TaskStore, Tasks};
@@ -56,6 +57,33 @@ fn a_call_that_is_cancelled_with_its_first_turn_leaves_no_task() {
     process.pass(Duration::from_millis(100));
     process.get("another");
     assert_eq!(format!("{store:?}"), "MemoryStore { tasks: 0, bytes: 0, .. }");
+}
+
+#[test]
+fn last_choice_for_a_tool_decides_whether_its_clients_must_declare_tasks() {
+    for (last, runs_on) in [(Tasks::Always, true), (Tasks::Required, false)] {
+        let mut registry = registry(Tasks::Required, works);
+        registry.tasks("t", last).unwrap();
+        let mut process = Process::new(registry);
+        let id = process.send_as("tools/call", json!({"name": "t"}), false);
+        process.pass(4 * SECOND);
+        let answer = process.answer(id).unwrap();
+        assert_eq!(answer["result"]["content"][0]["text"] == "done", runs_on, "{answer}");
+        assert_eq!(answer["error"]["code"] == -32021, !runs_on, "{answer}");
+    }
+}
+
+#[test]
+fn settings_of_the_extension_stay_when_a_tool_gets_tasks() {
+    let mut registry = Registry::new(Implementation::new("tasks", "1.0.0"));
+    registry.extension(TASKS, Json::parse(r#"{"vendor":true}"#).unwrap()).unwrap();
+    let schema = Json::parse(r#"{"type":"object"}"#).unwrap();
+    registry.tool_with(Tool::new("t", schema), |_: Value, context| works(context)).unwrap();
+    registry.tasks("t", Tasks::Always).unwrap();
+    let mut process = Process::new(registry);
+    let found = process.ask("server/discover", json!({}));
+    let settings = &found["result"]["capabilities"]["extensions"][TASKS];
+    assert_eq!(settings, &json!({"vendor": true}), "{found}");
 }
 
 #[test]

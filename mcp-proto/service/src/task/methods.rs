@@ -73,7 +73,7 @@ impl Registry {
     /// # Ok::<(), mcp_proto::UsageError>(())
     /// ```
     ///
-    /// Tasks run on the runtime that serves the registry, or on the one of
+    /// The last call for a tool decides. Tasks run on the runtime that serves the registry, or on the one of
     /// [`TaskManager::host`](crate::TaskManager::host).
     ///
     /// Fails, and changes nothing, with [`UsageError::UnknownTool`], and with
@@ -85,20 +85,26 @@ impl Registry {
         let handler = self.handler_of_tool(tool).ok_or_else(unknown)?;
         if !self.has_task_methods {
             let mut changed = self.clone();
-            changed.add_task_methods()?;
+            changed.add_task_methods(tool)?;
             *self = changed;
         }
         self.allow_tasks(tool)?;
+        let before = self.task_tools.insert(handler, tasks);
         if tasks == Tasks::Required {
             self.requires_extension(Feature::tool(tool), ext::TASKS)?;
+        } else if before == Some(Tasks::Required) {
+            self.drop_requirement(&Feature::tool(tool), ext::TASKS);
         }
-        self.task_tools.insert(handler, tasks);
         Ok(self)
     }
 
-    /// Declares the extension and adds its methods.
-    fn add_task_methods(&mut self) -> Result<(), UsageError> {
-        self.extension(ext::TASKS, Json::EMPTY_OBJECT)?;
+    /// Adds the methods of the extension. Declares the extension, unless the application has
+    /// declared it with settings of its own.
+    fn add_task_methods(&mut self, tool: &str) -> Result<(), UsageError> {
+        // The tool is known, so only the declaration can be missing.
+        if self.allow_tasks(tool).is_err() {
+            self.extension(ext::TASKS, Json::EMPTY_OBJECT)?;
+        }
         for method in [TaskMethod::Get, TaskMethod::Update, TaskMethod::Cancel] {
             let handler = Handler::method(move |params: Json, context: Context| async move {
                 answer_in_time(method, &params, &context).await
