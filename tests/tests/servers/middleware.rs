@@ -107,6 +107,19 @@ fn rate_is_limited_and_recovers() {
 }
 
 #[test]
+fn rate_with_the_longest_time_admits_its_calls_once() {
+    let (mut registry, _) = registry();
+    registry.around(HandlerKind::Tool, limit_rate(2, Duration::MAX));
+    let mut pair = Pair::new(registry);
+    assert_eq!(text(&mut pair), Ok("text".into()));
+    assert_eq!(text(&mut pair), Ok("text".into()));
+    for _ in 0..2 {
+        let refused = text(&mut pair).unwrap_err();
+        assert!(refused.starts_with("Too many calls; try again in "), "{refused}");
+    }
+}
+
+#[test]
 fn concurrency_is_limited_until_a_call_ends_or_is_cancelled() {
     let (mut registry, _) = registry();
     registry.around(HandlerKind::Tool, limit_concurrency(1));

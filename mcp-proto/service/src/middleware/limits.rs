@@ -34,6 +34,7 @@ pub fn limit_rate(
     calls: u32,
     per: Duration,
 ) -> impl Fn(HandlerRequest, Next) -> BoxFuture + Send + Sync + 'static {
+    let per = per.min(MAX_PER);
     let interval = per / calls.max(1);
     let burst = per.saturating_sub(interval);
     let limits = Lock::new(Rates { free_at: BTreeMap::new(), next_sweep: MIN_SWEEP });
@@ -58,6 +59,9 @@ pub fn limit_rate(
         Box::pin(core::future::ready(request.refuse(text)))
     }
 }
+
+/// The longest time of a rate, 292,000 years. With a longer one `free_at` would not grow.
+const MAX_PER: Duration = Duration::from_micros(u64::MAX / 2);
 
 /// The fewest principals for which entries are swept.
 const MIN_SWEEP: usize = 64;
