@@ -14,6 +14,7 @@
 //! | `LastRequest` | the heads of a client's requests |
 //! | `Alarms`, `Holder`, `Shares` | the connections of a server, by address |
 //! | `useless_entries` | the allowed hosts and origins of a server, when it starts |
+//! | `unreachable_tools` | tools that require scopes at a server that is not protected |
 //! | `RequestCache`, `admit_cached`, `answer_cached`, `has_machine` | requests of another HTTP stack |
 //! | `task_outcome`, `task_error` | outcomes of handlers and jobs whose requests have become tasks |
 //! | `offered_tool`, `check_scopes` | the tool of a task that goes on with its input |
@@ -78,6 +79,20 @@ pub fn explain<T: serde::de::DeserializeOwned>(json: &Json) -> Option<DecodeErro
 /// Advice about the allowed hosts and origins that allow nothing.
 pub fn useless_entries(config: &Config) -> Vec<String> {
     config.useless_entries()
+}
+
+/// Advice about the tools that no client can call: they require scopes, and no request has a token.
+/// A server behind another HTTP stack may get the claims from a layer in front.
+pub fn unreachable_tools(declaration: &Declaration, config: &Config) -> Option<String> {
+    let tools = declaration.tools_with_scopes();
+    let has_claims = config.verifier.is_some() || config.authorize.is_some();
+    (!has_claims && !tools.is_empty()).then(|| {
+        alloc::format!(
+            "all calls of tools that require scopes get 403, because the server is not protected; \
+             call Config::protect, or remove the scopes of: {}",
+            tools.join(", ")
+        )
+    })
 }
 
 /// The outcome of a handler whose request has become a task, as its client may get it.

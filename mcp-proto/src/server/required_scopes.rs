@@ -23,6 +23,12 @@ impl Declaration {
         !self.tool_scopes.is_empty()
     }
 
+    /// The tools that require scopes, by name.
+    pub(crate) fn tools_with_scopes(&self) -> Vec<&str> {
+        let required = self.tool_scopes.iter().filter(|(_, scopes)| !scopes.is_empty());
+        required.map(|(tool, _)| tool.as_str()).collect()
+    }
+
     /// Scopes that a message requires; usually none.
     ///
     /// Tools that are hidden from `caller` require no scopes, because they are answered like

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use mcp_proto::auth::ResourceMetadata;
 use mcp_proto::http::{Authorization, Config, Connection, Head, Unauthorized, Url};
+use mcp_proto::internals::unreachable_tools;
 use mcp_proto::resource_server::{
     ClaimRules, Claims, ProtectedResource, TokenRefusal, VerifiedToken,
 };
 use mcp_proto::server::{self, ListEntry, Peer};
-use mcp_proto::types::Implementation;
-use mcp_proto::{Action, Bytes, Instant, Machine};
+use mcp_proto::types::{Implementation, Tool};
+use mcp_proto::{Action, Bytes, Instant, Json, Machine};
 use mcp_service::{Context, Drive, HttpLink, HttpServer, MissingScopes, Registry, Service};
 use serde_json::{Value, json};
 
@@ -77,6 +78,28 @@ fn auth_a50_metadata_is_served_without_a_token_and_nothing_else_is() {
     );
     let answer = socket.send(&format!("GET {PLACE} HTTP/1.1\r\nHost: evil.example\r\n\r\n"));
     assert_eq!(answer.status, 403);
+}
+
+#[test]
+fn tools_with_scopes_are_reported_at_a_server_without_protection() {
+    let mut registry = Registry::new(Implementation::new("s", "1"));
+    for tool in ["open", "read", "write"] {
+        let tool = Tool::new(tool, Json::parse(r#"{"type":"object"}"#).unwrap());
+        registry.tool_with(tool, |_: Value, _| async { "done" }).unwrap();
+    }
+    let advice =
+        |registry: &Registry, config: &Config| unreachable_tools(&registry.declaration(), config);
+    registry.require_scopes("open", "").unwrap();
+    assert_eq!(advice(&registry, &Config::default()), None);
+    registry.require_scopes("read", "files:read").unwrap();
+    registry.require_scopes("write", "files:write").unwrap();
+    let text = "all calls of tools that require scopes get 403, because the server is not \
+                protected; call Config::protect, or remove the scopes of: read, write";
+    assert_eq!(advice(&registry, &Config::default()).as_deref(), Some(text));
+    assert_eq!(advice(&registry, &config(known)), None);
+    let mut asks = Config::default();
+    asks.authorize = Some(Arc::new(|_| Authorization::Allow(None)));
+    assert_eq!(advice(&registry, &asks), None);
 }
 
 #[test]

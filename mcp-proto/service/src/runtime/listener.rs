@@ -28,7 +28,7 @@ use crate::panics::catch_panic;
 use crate::{Catalog, Clock, HttpLink, HttpServer, Service};
 use mcp_proto::Duration;
 use mcp_proto::http::Config;
-use mcp_proto::internals::useless_entries;
+use mcp_proto::internals::{unreachable_tools, useless_entries};
 
 const STOPPING: usize = 1;
 const CUT: usize = 2;
@@ -62,7 +62,8 @@ const CUT_GRACE: Duration = Duration::from_millis(500);
 /// With `Limits::max_connections` open, or too many open files, a connection of the client with the
 /// most connections is closed, as that limit describes. If none can be closed, the next connection
 /// waits. Without the feature `tracing` this is reported on stderr, at most once in 10 s. Dropping
-/// the future drops all connections.
+/// the future drops all connections. Tools that require scopes are reported too if the server is not
+/// protected, because no client can call them.
 ///
 /// The specification's page:
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>.
@@ -74,6 +75,10 @@ pub async fn serve_http<R: Runtime>(
     stop: impl Future<Output = ()>,
 ) {
     let mut clock = runtime.timer();
+    let catalog = catalog.into();
+    if let Some(advice) = unreachable_tools(&catalog.snapshot().declaration, &config) {
+        report_alarm(&advice);
+    }
     let server = http_server(runtime, catalog, config);
     let mut connections = ListenerConnections::new(runtime, &server);
     let accepting = async {
