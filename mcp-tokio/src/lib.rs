@@ -22,10 +22,8 @@
 //!
 //! On a stream, a handler that is not done after its first poll is spawned, unless the runtime has
 //! a single thread. Over HTTP, handlers of modern clients run in the task of their connection, and
-//! those of sessions are spawned. Standard output belongs to the protocol: print to stderr.
-//!
-//! The functions of this crate panic outside of a tokio runtime, and without a driver of the
-//! runtime, for time or I/O, that they need.
+//! those of sessions are spawned. Standard output belongs to the protocol: print to stderr. The
+//! functions panic outside of a tokio runtime that has drivers for time and I/O.
 //!
 //! | to | call |
 //! |---|---|

@@ -36,8 +36,7 @@ impl Epoch {
 }
 
 impl Tokio {
-    /// The current runtime; panics without one. If its clock is paused before the common epoch, the
-    /// clock starts now.
+    /// The current runtime; panics without one. A clock paused before the common epoch starts now.
     pub(crate) fn current() -> Self {
         let epoch = time::Instant::from(runtime::epoch()).min(time::Instant::now());
         Self { handle: Handle::current(), epoch: Epoch(epoch) }

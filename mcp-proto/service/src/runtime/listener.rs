@@ -62,8 +62,8 @@ const CUT_GRACE: Duration = Duration::from_millis(500);
 /// With `Limits::max_connections` open, or too many open files, a connection of the client with the
 /// most connections is closed, as that limit describes. If none can be closed, the next connection
 /// waits. Without the feature `tracing` this is reported on stderr, at most once in 10 s. Dropping
-/// the future drops all connections. Tools that require scopes are reported too if the server is not
-/// protected, because no client can call them.
+/// the future drops all connections. Tools that require scopes are reported too if the server is
+/// not protected, because no client can call them.
 ///
 /// The specification's page:
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>.

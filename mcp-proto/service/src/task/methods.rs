@@ -73,8 +73,8 @@ impl Registry {
     /// # Ok::<(), mcp_proto::UsageError>(())
     /// ```
     ///
-    /// The last call for a tool decides. Tasks run on the runtime that serves the registry, or on the one of
-    /// [`TaskManager::host`](crate::TaskManager::host).
+    /// The last call for a tool decides. Tasks run on the runtime that serves the registry, or on
+    /// the one of [`TaskManager::host`](crate::TaskManager::host).
     ///
     /// Fails, and changes nothing, with [`UsageError::UnknownTool`], and with
     /// [`UsageError::Duplicate`] if the registry already has handlers of the methods of tasks.
