@@ -520,8 +520,8 @@ fn pasted_redirect_counts_although_the_prompt_of_its_page_fails() {
     let mut pending = block_on(paste.prepare(uri, None)).unwrap();
     let mut other = block_on(paste.prepare(uri, None)).unwrap();
     let (mut asked, mut other_asked) = (pending.ask(page), other.ask(other_page));
-    let (wakes, woken) = channel();
-    let waker = Waker::from(Arc::new(WakeReporter(wakes)));
+    let (reports, woken) = channel();
+    let waker = Waker::from(Arc::new(WakeReporter(reports)));
     let mut context = Context::from_waker(&waker);
     assert!(asked.as_mut().poll(&mut context).is_pending());
     assert!(is_pending(other_asked.as_mut()));
@@ -541,8 +541,8 @@ fn sign_in_whose_consent_was_dropped_ends_with_its_prompt() {
     let paste = Paste::new(move |_| lines.lock().unwrap().recv().map_err(io::Error::other));
     let mut pending = block_on(paste.prepare(uri, None)).unwrap();
     let mut asked = pending.ask(page(uri));
-    let (wakes, woken) = channel();
-    let waker = Waker::from(Arc::new(WakeReporter(wakes)));
+    let (reports, woken) = channel();
+    let waker = Waker::from(Arc::new(WakeReporter(reports)));
     let mut context = Context::from_waker(&waker);
     assert!(asked.as_mut().poll(&mut context).is_pending());
     drop(pending);
