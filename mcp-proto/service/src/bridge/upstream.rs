@@ -306,7 +306,7 @@ impl UpstreamShared {
             state.asked.insert(ticket, withdrawn.clone());
             state.sessions.get(&session).cloned()
         };
-        let shared = self.clone();
+        let asked = AskedClient { shared: self.clone(), ticket };
         (self.spawn)(Box::pin(async move {
             let answer = match session {
                 None => Some(Err(InputFailure::Closed)),
@@ -323,8 +323,7 @@ impl UpstreamShared {
                 }
             };
             if let Some(answer) = answer {
-                shared.state.lock().asked.remove(&ticket);
-                shared.answered(ticket, answer);
+                asked.answer(answer);
             }
         }));
     }
@@ -338,6 +337,29 @@ impl UpstreamShared {
                 bridge.handle_input_answered(now, ticket, answer, client);
             });
         }
+    }
+}
+
+/// A request to a legacy client. If its task ends without an answer, such as without room for the
+/// task, the request fails.
+struct AskedClient {
+    shared: Arc<UpstreamShared>,
+    ticket: Ticket,
+}
+
+impl AskedClient {
+    /// Answers the request, unless it has an answer or was withdrawn.
+    fn answer(&self, answer: Result<Json, InputFailure>) {
+        let is_open = self.shared.state.lock().asked.remove(&self.ticket).is_some();
+        if is_open {
+            self.shared.answered(self.ticket, answer);
+        }
+    }
+}
+
+impl Drop for AskedClient {
+    fn drop(&mut self) {
+        self.answer(Err(InputFailure::Closed));
     }
 }
 
