@@ -46,10 +46,10 @@ pub async fn serve_stdio<R: Runtime>(
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     #[cfg(unix)]
-    let blocking = unix::BlockingStreams::now();
+    let _blocking = unix::BlockingStreams::now();
     let stream = standard_stream(runtime)?;
     #[cfg(unix)]
-    let _diverted = unix::DivertedStreams::new(blocking);
+    let _diverted = unix::DivertedStreams::new();
     serve(runtime, catalog, config, stream, stop).await
 }
 
@@ -135,7 +135,7 @@ mod unix {
     }
 
     /// The standard streams that block. A runtime makes them non-blocking, also for processes that
-    /// share them: a socket, or a pipe that cannot be reopened.
+    /// share them: a socket, or a pipe that cannot be reopened. A drop makes them block again.
     pub(super) struct BlockingStreams {
         input: bool,
         output: bool,
@@ -145,9 +145,10 @@ mod unix {
         pub(super) fn now() -> Self {
             Self { input: blocks(io::stdin()), output: blocks(io::stdout()) }
         }
+    }
 
-        /// Makes the streams block again.
-        fn restore(&self) {
+    impl Drop for BlockingStreams {
+        fn drop(&mut self) {
             if self.input {
                 block(io::stdin());
             }
@@ -171,13 +172,12 @@ mod unix {
     pub(super) struct DivertedStreams {
         input: Option<File>,
         output: Option<File>,
-        blocking: BlockingStreams,
     }
 
     impl DivertedStreams {
         /// Leads the streams away that have another descriptor while they are served.
-        pub(super) fn new(blocking: BlockingStreams) -> Self {
-            Self { input: divert_input(), output: divert_output(), blocking }
+        pub(super) fn new() -> Self {
+            Self { input: divert_input(), output: divert_output() }
         }
     }
 
@@ -186,7 +186,6 @@ mod unix {
             // The descriptors are valid; standard error may be closed.
             let _ = self.input.take().map(dup2_stdin);
             let _ = self.output.take().map(lead_output);
-            self.blocking.restore();
         }
     }
 
