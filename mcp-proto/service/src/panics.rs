@@ -69,12 +69,12 @@ impl<T> CaughtDrop<T> {
         Self(Some(value))
     }
 
-    /// The value; it is never `None`.
+    /// The value; `None` only during the drop.
     pub(crate) fn get(&self) -> Option<&T> {
         self.0.as_ref()
     }
 
-    /// The value; it is never `None`.
+    /// The value; `None` only during the drop.
     pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
         self.0.as_mut()
     }

@@ -23,7 +23,7 @@ use mcp_proto::{Json, UsageError};
 
 use crate::handler::Handler;
 use crate::middleware::Layers;
-use crate::panics::catch_panic;
+use crate::panics::{CaughtDrop, catch_panic};
 use crate::task::{TaskManager, Tasks};
 use crate::validation::Validation;
 
@@ -144,7 +144,10 @@ impl<H> Registry<H> {
         entry: ListEntry,
         filter: impl Fn(&Peer) -> bool + Send + Sync + 'static,
     ) -> Result<&mut Self, UsageError> {
-        let filter = move |peer: &Peer| catch_panic(|| filter(peer)).unwrap_or_default();
+        let filter = CaughtDrop::new(filter);
+        let filter = move |peer: &Peer| {
+            filter.get().and_then(|filter| catch_panic(|| filter(peer))).unwrap_or_default()
+        };
         self.entries.only_for(entry, filter)?;
         Ok(self)
     }

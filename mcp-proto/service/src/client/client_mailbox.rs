@@ -334,8 +334,10 @@ impl ClientMailbox {
         watchers.for_each(Waker::wake);
     }
 
-    pub(super) fn callbacks(&self) -> Callbacks {
-        self.state.with(|state| state.callbacks.clone())
+    /// A callback, or all of them. Drop it where a panic is caught: one that was replaced may have no
+    /// other owner.
+    pub(super) fn callback<F>(&self, choose: impl FnOnce(&Callbacks) -> F) -> F {
+        self.state.with(|state| choose(&state.callbacks))
     }
 
     /// Changes the callbacks and the declared capabilities. Changes run one at a time: `change` may

@@ -38,8 +38,8 @@ impl Inputs {
     ) {
         let Input { reply, request, .. } = input;
         let id = reply.id();
-        let callbacks = mailbox.callbacks();
-        let future = match catch_panic(|| callbacks.answer(request)) {
+        let callbacks = mailbox.callback(Clone::clone);
+        let future = match catch_panic(move || callbacks.answer(request)) {
             Some(Some(future)) => future,
             Some(None) => {
                 let error = ErrorData::internal("the client has no handler for this");

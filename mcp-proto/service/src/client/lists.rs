@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::client_mailbox::ClientMailbox;
 use crate::misfit::misfits;
-use crate::panics::catch_panic;
+use crate::panics::{CaughtDrop, catch_panic};
 use mcp_proto::client::{CallError, Listing};
 #[cfg(feature = "skills")]
 use mcp_proto::ext::skills::{ListSkillsResult, Skill};
@@ -92,7 +92,7 @@ pub(super) fn decode_list<L: TypedList>(
 
 /// The same result without the entries that cannot be read; `None` if all of them can.
 fn without_unreadable<L: TypedList>(mailbox: &ClientMailbox, result: &Json) -> Option<Json> {
-    let rejected = mailbox.callbacks().entry_rejected;
+    let rejected = CaughtDrop::new(mailbox.callback(|it| it.entry_rejected.clone()));
     let mut text = Vec::new();
     let mut entries = Vec::new();
     let mut index = 0_usize;
@@ -113,7 +113,7 @@ fn without_unreadable<L: TypedList>(mailbox: &ClientMailbox, result: &Json) -> O
                 }
                 Err(error) => {
                     count += 1;
-                    if let Some(rejected) = &rejected {
+                    if let Some(Some(rejected)) = rejected.get() {
                         let reason = misfits::<L::Entry>(&json, &error);
                         catch_panic(|| rejected(L::LISTING, index, &reason));
                     }

@@ -81,7 +81,7 @@ impl ClientRunner {
     /// Callback of the application for lines of the conversation, if any.
     pub(super) fn watcher(&self) -> Option<Callback<str>> {
         // A callback that is replaced is dropped with the connection.
-        let f = CaughtDrop::new(self.mailbox.callbacks().wire?);
+        let f = CaughtDrop::new(self.mailbox.callback(|it| it.wire.clone())?);
         Some(Arc::new(move |line: &str| call_back(f.get(), |f| f(line))))
     }
 
@@ -202,7 +202,7 @@ impl ClientRunner {
                 if let Some(feed) = subscription.and_then(|open| self.feeds.get(&open)) {
                     feed.push(&change);
                 }
-                call_back(self.mailbox.callbacks().change, |f| f(&change));
+                call_back(self.mailbox.callback(|it| it.change.clone()), |f| f(&change));
             }
             ClientEvent::Closed(error) => {
                 self.store_decisions(binding);
@@ -242,30 +242,38 @@ impl ClientRunner {
 
     /// Calls the application's callback for an event.
     fn notify(&self, event: ClientEvent) {
-        let callbacks = self.mailbox.callbacks();
+        let mailbox = &self.mailbox;
         match event {
-            ClientEvent::Log(message) => call_back(callbacks.log, |f| f(&message)),
+            ClientEvent::Log(message) => {
+                call_back(mailbox.callback(|it| it.log.clone()), |f| f(&message));
+            }
             ClientEvent::ElicitationComplete { elicitation_id } => {
-                call_back(callbacks.elicitation_complete, |f| f(&elicitation_id));
+                call_back(mailbox.callback(|it| it.elicitation_complete.clone()), |f| {
+                    f(&elicitation_id);
+                });
             }
             ClientEvent::Notification { method, params } => {
-                call_back(callbacks.notification, |f| f(&method, &params));
+                call_back(mailbox.callback(|it| it.notification.clone()), |f| f(&method, &params));
             }
             ClientEvent::ToolRejected { tool, reason } => {
-                call_back(callbacks.tool_rejected, |f| f(&tool, &reason));
+                call_back(mailbox.callback(|it| it.tool_rejected.clone()), |f| f(&tool, &reason));
             }
             ClientEvent::Unauthorized { unauthorized, .. } => {
-                call_back(callbacks.unauthorized, |f| f(&unauthorized));
+                call_back(mailbox.callback(|it| it.unauthorized.clone()), |f| f(&unauthorized));
             }
-            ClientEvent::NoStream { error } => call_back(callbacks.no_stream, |f| f(&error)),
+            ClientEvent::NoStream { error } => {
+                call_back(mailbox.callback(|it| it.no_stream.clone()), |f| f(&error));
+            }
             ClientEvent::Undelivered { message, error } => {
-                call_back(callbacks.undelivered, |f| f(&message, &error));
+                call_back(mailbox.callback(|it| it.undelivered.clone()), |f| f(&message, &error));
             }
             ClientEvent::PeerFault(error) => {
                 fault(&error);
-                call_back(callbacks.fault, |f| f(&error));
+                call_back(mailbox.callback(|it| it.fault.clone()), |f| f(&error));
             }
-            ClientEvent::Disconnected(error) => call_back(callbacks.disconnected, |f| f(&error)),
+            ClientEvent::Disconnected(error) => {
+                call_back(mailbox.callback(|it| it.disconnected.clone()), |f| f(&error));
+            }
             // Other events have no callback.
             _ => {}
         }
@@ -274,7 +282,7 @@ impl ClientRunner {
     /// Reports a change of the authorizer's state.
     #[cfg(feature = "auth")]
     pub(super) fn authorization_changed(&self, state: &AuthState) {
-        call_back(self.mailbox.callbacks().authorization, |f| f(state));
+        call_back(self.mailbox.callback(|it| it.authorization.clone()), |f| f(state));
     }
 
     /// Ends the futures that wait for the sign-in with this number.
