@@ -75,8 +75,8 @@ pub trait Drive {
 /// without an error.
 pub async fn drive(service: &mut impl Drive, io: &mut impl Io) -> io::Result<()> {
     let mut writing = Writing { flushed: true, delayed: false, closed: false };
-    let mut late_input = LateInput { polled: io.now() };
-    let ended = poll_fn(|context| poll_drive(service, io, &mut writing, &mut late_input, context));
+    let mut polled = io.now();
+    let ended = poll_fn(|context| poll_drive(service, io, &mut writing, &mut polled, context));
     let ended = ended.await;
     ended.or_else(|error| if is_gone(&error) { Ok(()) } else { Err(error) })
 }
@@ -89,44 +89,60 @@ pub(super) fn is_gone(error: &io::Error) -> bool {
 /// The most chunks that are read before other tasks run and a stop is checked.
 const ROUNDS: usize = 16;
 
-/// The pause after which a process may have been suspended.
+/// The pause between two polls after which the process may have been suspended. Input may then have
+/// arrived before deadlines that are due.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The most chunks that are read before the deadlines after such a pause: 16 MiB at most. A peer
-/// that sends without end postpones no deadline any longer.
+/// The most chunks that are read before such deadlines: 16 MiB at most. A peer that sends without
+/// end postpones no deadline any longer.
 const MAX_LATE_READS: usize = 256;
 
-/// Input that may have arrived before deadlines that are due, as the process was suspended since.
-struct LateInput {
-    /// Time of the last poll.
-    polled: Instant,
+/// The input of a poll.
+struct PollInput {
+    /// True if there is no more input.
+    drained: bool,
+    /// The number of chunks that may still be read before deadlines that are due.
+    late_reads: usize,
 }
 
-impl LateInput {
-    /// Reads the input of this poll that counts before the deadlines. Returns whether there is no
-    /// more input.
+/// The result of a read.
+enum InputRead {
+    /// None; if it has to wait, the reader wakes the task.
+    Nothing,
+    /// A chunk that the service has to handle in a turn.
+    Chunk,
+    /// A chunk, after which more is read before the turn.
+    Late,
+    End,
+}
+
+impl PollInput {
     fn read(
         &mut self,
         service: &mut impl Drive,
         io: &mut impl Io,
         now: Instant,
         context: &mut Context<'_>,
-    ) -> io::Result<bool> {
-        let is_late = self.polled + PAUSE <= now;
-        self.polled = now;
-        if !is_late {
-            return Ok(false);
+    ) -> io::Result<InputRead> {
+        if self.drained || !service.wants_read() {
+            return Ok(InputRead::Nothing);
         }
-        for _ in 0..MAX_LATE_READS {
-            let is_due = service.poll_timeout().is_some_and(|at| at <= now);
-            if !is_due || !service.wants_read() {
-                break;
+        Ok(match poll_read(service, io, now, context)? {
+            Poll::Pending => {
+                self.drained = true;
+                InputRead::Nothing
             }
-            if matches!(poll_read(service, io, now, context)?, Poll::Pending | Poll::Ready(0)) {
-                return Ok(true);
+            Poll::Ready(0) => InputRead::End,
+            Poll::Ready(_) => {
+                let is_due = || service.poll_timeout().is_some_and(|at| at <= now);
+                if self.late_reads > 0 && is_due() {
+                    self.late_reads -= 1;
+                    InputRead::Late
+                } else {
+                    InputRead::Chunk
+                }
             }
-        }
-        Ok(false)
+        })
     }
 }
 
@@ -144,7 +160,7 @@ fn poll_drive(
     service: &mut impl Drive,
     io: &mut impl Io,
     writing: &mut Writing,
-    late_input: &mut LateInput,
+    polled: &mut Instant,
     context: &mut Context<'_>,
 ) -> Poll<io::Result<()>> {
     // The reason of the wake is unknown, so the service gets a turn.
@@ -160,17 +176,18 @@ fn poll_drive(
     let mut now = io.now();
     ready!(io.poll_resumed(context, now));
     // After `Pending`, the reader wakes the task when there is more input.
-    let mut drained = late_input.read(service, io, now, context)?;
-    turns |= drained;
-    for _ in 0..ROUNDS {
-        let mut has_input = false;
-        if !drained && service.wants_read() {
-            match poll_read(service, io, now, context)? {
-                Poll::Ready(0) => turns = true,
-                Poll::Ready(_) => has_input = true,
-                Poll::Pending => drained = true,
-            }
+    let late_reads = if *polled + PAUSE <= now { MAX_LATE_READS } else { 0 };
+    *polled = now;
+    let mut input = PollInput { drained: false, late_reads };
+    let mut rounds = 0;
+    while rounds < ROUNDS {
+        let read = input.read(service, io, now, context)?;
+        turns |= matches!(read, InputRead::Late | InputRead::End);
+        if let InputRead::Late = read {
+            continue;
         }
+        let has_input = matches!(read, InputRead::Chunk);
+        rounds += 1;
         if !turns && !has_input {
             // A stream that accepts writes but never completes a flush has a deadline too.
             let until = service.flush_deadline().filter(|_| !writing.flushed);

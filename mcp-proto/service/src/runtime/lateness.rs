@@ -73,7 +73,7 @@ impl Lateness {
             self.is_pausing = !self.is_pausing && self.due + LATE <= now;
             self.due = if self.is_pausing { now + TURN } else { Instant::NEVER };
         }
-        Some(self.due).filter(|_| self.is_pausing)
+        self.is_pausing.then_some(self.due)
     }
 }
 
