@@ -98,12 +98,13 @@ impl SkillCatalog {
     /// The skills whose `SKILL.md` may be read, and the files that may be read, by their URIs.
     pub(crate) fn offered(&self, may_read: impl Fn(&str) -> bool) -> Self {
         let skills = self.skills.iter().filter(|files| may_read(files.skill().uri()));
-        let by_uri = self.by_uri.iter().filter(|(uri, _)| may_read(uri));
+        let skills: Vec<Arc<SkillFiles>> = skills.cloned().collect();
+        let by_uri = skills.iter().map(|files| (files.skill().uri().into(), files.clone()));
         let files = self.files.iter().filter(|(uri, _)| may_read(uri));
         Self {
-            skills: skills.cloned().collect(),
-            by_uri: by_uri.map(|(uri, files)| (uri.clone(), files.clone())).collect(),
+            by_uri: by_uri.collect(),
             files: files.map(|(uri, file)| (uri.clone(), file.clone())).collect(),
+            skills,
         }
     }
 
