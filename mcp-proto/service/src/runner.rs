@@ -121,7 +121,7 @@ impl Runner {
                 self.jobs.cancel(about, cause);
             }
             ServerEvent::Notification { session, handler, method, params } => {
-                self.snapshot.notify(&self.mailbox, (session, handler), method, params);
+                self.snapshot.notify(&self.mailbox, (session, handler), &method, params);
             }
             ServerEvent::SessionEnded { session, handler } => {
                 self.snapshot.end_session(session, handler);
@@ -372,11 +372,11 @@ impl CatalogSnapshot {
         &self,
         mailbox: &Arc<ServiceMailbox>,
         (session, handler): (SessionRef, HandlerId),
-        method: Method,
+        method: &Method,
         params: Json,
     ) {
         call_back(self.registry.handler(handler), |handler| {
-            if !handler.notify(&method, params, Session::new(mailbox, session)) {
+            if !handler.notify(method, params, Session::new(mailbox, session)) {
                 fault(&ProtocolError::InvalidNotification { method: method.name().into() });
             }
         });

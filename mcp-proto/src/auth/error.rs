@@ -136,6 +136,9 @@ pub enum UrlRefusal {
     Host(HostKind),
 }
 
+/// The fault of a server that cannot be asked now, and advice.
+const UNAVAILABLE: &str = "does not answer, or answers with 429 or 5xx; try again later";
+
 /// Advice for a host that may have an address in a private network.
 const PRIVATE: &str = "if its address is in a private network, set allow_host(…)";
 
@@ -221,13 +224,7 @@ impl fmt::Display for AuthError {
                 excerpt(&scopes.to_param())
             ),
             Self::Url { url, reason } => write!(f, "{} is rejected: {reason}", excerpt(url)),
-            Self::Unavailable { url } => {
-                write!(
-                    f,
-                    "{} does not answer, or answers with 429 or 5xx; try again later; {PRIVATE}",
-                    excerpt(url)
-                )
-            }
+            Self::Unavailable { url } => write!(f, "{} {UNAVAILABLE}; {PRIVATE}", excerpt(url)),
             Self::Signature { reason } => {
                 write!(f, "there is no signature: {}; check the key", excerpt(reason))
             }

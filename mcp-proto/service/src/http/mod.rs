@@ -297,7 +297,7 @@ impl ServerShared {
             }
             ServerEvent::Notification { session, handler, method, params } => {
                 let snapshot = self.locked.lock().snapshot.clone();
-                snapshot.notify(&self.mailbox, (session, handler), method, params);
+                snapshot.notify(&self.mailbox, (session, handler), &method, params);
             }
             ServerEvent::SessionEnded { session, handler } => {
                 let snapshot = self.locked.lock().snapshot.clone();

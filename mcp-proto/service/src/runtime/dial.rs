@@ -254,13 +254,12 @@ async fn connect_host<R: Runtime>(
     port: u16,
     admits: Admits,
 ) -> io::Result<R::Socket> {
-    let mut addresses = match host.parse() {
-        Ok(address) => Vec::from([SocketAddr::new(address, port)]),
-        Err(_) => {
-            let resolved = runtime.resolve(host, port).await;
-            // The system's error does not name the host.
-            resolved.map_err(|error| io::Error::new(error.kind(), format!("{host}: {error}")))?
-        }
+    let mut addresses = if let Ok(address) = host.parse() {
+        Vec::from([SocketAddr::new(address, port)])
+    } else {
+        let resolved = runtime.resolve(host, port).await;
+        // The system's error does not name the host.
+        resolved.map_err(|error| io::Error::new(error.kind(), format!("{host}: {error}")))?
     };
     addresses.retain(|address| admits(address.ip()));
     if addresses.is_empty() {

@@ -16,6 +16,9 @@ type Exchange = (usize, usize);
 /// The error for a request that a handler has when its session ends.
 const CUT_OFF: &str = "the session ended before the answer";
 
+/// A session, and an event of it.
+type EventKey = (String, String);
+
 pub(super) struct Model {
     mode: Sessions,
     /// Requests that were sent, by connections.
@@ -36,7 +39,7 @@ pub(super) struct Model {
     /// The rounds of input that handlers have asked for, by mark.
     rounds: BTreeMap<String, u32>,
     /// Texts from outside of requests: the session, and the event that says them.
-    outside: BTreeMap<String, (Option<String>, Option<(String, String)>)>,
+    outside: BTreeMap<String, (Option<String>, Option<EventKey>)>,
     /// The marks of what was answered.
     answered: BTreeMap<String, Option<(String, String)>>,
     /// Connections whose clients do as they like.
