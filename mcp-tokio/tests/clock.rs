@@ -110,8 +110,8 @@ async fn answer_that_has_come_counts_although_the_timeout_is_seen_first() {
     config.negotiation = Negotiation::Legacy;
     let client = McpClient::new(config);
     let (reader, writer) = tokio::io::split(ours);
-    let driver = client.clone();
-    let driven = tokio::spawn(async move { run(&driver, reader, writer).await });
+    let shared = client.clone();
+    let driven = tokio::spawn(async move { run(&shared, reader, writer).await });
     let (reader, mut server) = tokio::io::split(theirs);
     let mut lines = BufReader::new(reader).lines();
     lines.next_line().await.unwrap();

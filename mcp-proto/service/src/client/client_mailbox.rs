@@ -334,8 +334,8 @@ impl ClientMailbox {
         watchers.for_each(Waker::wake);
     }
 
-    /// A callback, or all of them. Drop it where a panic is caught: one that was replaced may have no
-    /// other owner.
+    /// A callback, or all of them. Drop it where a panic is caught: one that was replaced may have
+    /// no other owner.
     pub(super) fn callback<F>(&self, choose: impl FnOnce(&Callbacks) -> F) -> F {
         self.state.with(|state| choose(&state.callbacks))
     }

@@ -219,13 +219,11 @@ mod tests {
         let call = |id: usize, name: usize| {
             format!("{{\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"{name}\"}}}}")
         };
-        let mut text = String::new();
-        for id in 0..3000 {
-            text += &format!(
-                "C> {}\nS> {{\"id\":{id},\"result\":{{\"n\":{id}}}}}\n",
-                call(id, id % 1000)
-            );
-        }
+        let exchange = |id: usize| {
+            let call = call(id, id % 1000);
+            format!("C> {call}\nS> {{\"id\":{id},\"result\":{{\"n\":{id}}}}}\n")
+        };
+        let text: String = (0..3000).map(exchange).collect();
         let mut recording = Recording::parse(&text);
         for expected in [999, 1999, 2999, 2999] {
             let answers = answer(&mut recording, &call(7, 999));
