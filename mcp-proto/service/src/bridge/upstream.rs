@@ -340,8 +340,7 @@ impl UpstreamShared {
     }
 }
 
-/// A request to a legacy client. If its task ends without an answer, such as without room for the
-/// task, the request fails.
+/// A request to a legacy client. It fails if its task ends without an answer, or is not spawned.
 struct AskedClient {
     shared: Arc<UpstreamShared>,
     ticket: Ticket,
