@@ -154,13 +154,14 @@ fn check_requests(era: Era, inputs: Inputs, required: &InputRequired) -> Result<
         if let Err(error) = check_content(request) {
             return Err(ErrorData::internal(alloc::format!("the input `{key}`: {error}")));
         }
+        if let Err(error) = check_json(request) {
+            let text = alloc::format!("the input `{key}` cannot be written as JSON: {error}");
+            return Err(ErrorData::internal(text));
+        }
         let lacks = inputs.lacks(Inputs::of_request(request));
         if lacks != Inputs::default() {
             keys.push(alloc::format!("`{key}` (`{}`)", request.method()));
             lacking = lacking.or(lacks);
-        } else if let Err(error) = check_json(request) {
-            let text = alloc::format!("the input `{key}` cannot be written as JSON: {error}");
-            return Err(ErrorData::internal(text));
         }
     }
     if keys.is_empty() {
