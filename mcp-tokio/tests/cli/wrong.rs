@@ -270,7 +270,8 @@ fn file_without_certificates_is_suspected() {
     let url = over_http(None).replace("http://", "https://");
     let ran = run_in(&[("SSL_CERT_FILE", &*file), ("SSL_CERT_DIR", "")], &["tools", &url]);
     let err = "mcp: no certificates of the platform, or of SSL_CERT_FILE and SSL_CERT_DIR in the \
-               environment, can be trusted\n";
+               environment, can be trusted: install `ca-certificates`, or name a PEM file in \
+               SSL_CERT_FILE\n";
     assert_eq!((ran.exit, &*ran.err), (3, err), "{ran:?}");
 }
 

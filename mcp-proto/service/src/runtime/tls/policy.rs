@@ -80,16 +80,20 @@ fn read_authorities(pem: &[u8]) -> io::Result<RootCertStore> {
     Ok(authorities)
 }
 
+/// The fault of a system without certificate authorities.
+const NO_AUTHORITIES: &str = "no certificates of the platform, or of SSL_CERT_FILE and \
+                              SSL_CERT_DIR in the environment, can be trusted";
+
 fn platform_authorities() -> io::Result<RootCertStore> {
     let found = rustls_native_certs::load_native_certs();
     let mut authorities = RootCertStore::empty();
     // Certificates that cannot be read are skipped; they are just not trusted.
     let _ = authorities.add_parsable_certificates(found.certs);
     if authorities.is_empty() {
-        let advice = "install `ca-certificates`, or name a PEM file in the variable SSL_CERT_FILE";
+        let advice = "install `ca-certificates`, or name a PEM file in SSL_CERT_FILE";
         let errors = found.errors.iter().map(ToString::to_string);
         let errors: Vec<String> = errors.chain([advice.to_owned()]).collect();
-        let text = format!("the platform trusts no certificates: {}", errors.join("; "));
+        let text = format!("{NO_AUTHORITIES}: {}", errors.join("; "));
         return Err(io::Error::new(io::ErrorKind::NotFound, text));
     }
     Ok(authorities)
