@@ -165,18 +165,19 @@ impl HttpClientService {
         clock: &mut impl Clock,
         connector: &mut impl Connector,
     ) -> Poll<()> {
-        ready!(clock.poll_resumed(context, clock.now()));
+        let mut now = clock.now();
+        ready!(clock.poll_resumed(context, now));
         #[cfg(feature = "auth")]
         if self.authorizing.is_some() {
-            self.machine.set_unix_time(clock.now(), clock.unix_time());
+            self.machine.set_unix_time(now, clock.unix_time());
         }
         for _ in 0..TURN_ROUNDS {
             // A redirect that has arrived counts before its deadline, as answers do.
             #[cfg(feature = "auth")]
-            if self.next_deadline().is_some_and(|at| at <= clock.now()) {
+            if self.authorizing.is_some() && self.is_due(now) {
                 self.poll_authorizing(clock, context);
             }
-            self.turn(clock.now(), context.waker(), connector);
+            self.turn(now, context.waker(), connector);
             #[cfg(feature = "auth")]
             self.authorize(clock, context, connector);
             if self.state == BindingState::Closed {
@@ -185,6 +186,7 @@ impl HttpClientService {
             if !self.next_deadline().is_some_and(|at| clock.poll_timer(context, at).is_ready()) {
                 return Poll::Pending;
             }
+            now = clock.now();
         }
         context.waker().wake_by_ref();
         Poll::Pending
@@ -225,7 +227,7 @@ impl HttpClientService {
     /// Applies the deadlines that are due at `now`. What has arrived counts before: the process may
     /// have been suspended since.
     fn handle_timeouts(&mut self, now: Instant, connector: &mut impl Connector) {
-        if self.next_deadline().is_none_or(|at| at > now) {
+        if !self.is_due(now) {
             return;
         }
         self.act_on_all(now, connector);
@@ -249,6 +251,11 @@ impl HttpClientService {
     fn next_deadline(&self) -> Option<Instant> {
         let due = self.exchanges.next_deadline().into_iter().chain(self.machine.poll_timeout());
         due.chain(self.runner.poll_timeout()).min()
+    }
+
+    /// Returns whether a deadline has passed.
+    fn is_due(&self, now: Instant) -> bool {
+        self.next_deadline().is_some_and(|at| at <= now)
     }
 
     fn act_on_all(&mut self, now: Instant, connector: &mut impl Connector) {
