@@ -18,6 +18,7 @@
 mod clients;
 mod directory;
 mod early_cancellations;
+mod kept_streams;
 mod outside;
 mod replay;
 mod request_context;

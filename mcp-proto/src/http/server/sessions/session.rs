@@ -211,7 +211,7 @@ impl<W: Clone> Session<W> {
         }
         self.used = now;
         self.has_shrunk = false;
-        self.forget_streams(now);
+        self.forget_streams(now, queue);
         whole
     }
 
@@ -286,7 +286,7 @@ impl<W: Clone> Session<W> {
     /// dropped with its stream.
     pub(super) fn forget_oldest(&mut self, now: Instant, queue: &mut Queue<W>) {
         report_lost(self.streams.forget_oldest(), queue);
-        self.forget_streams(now);
+        self.forget_streams(now, queue);
     }
 
     /// The next item for a reader of a stream; see [`Stream::next`].
@@ -323,7 +323,7 @@ impl<W: Clone> Session<W> {
                 self.streams.remove(stream);
             } else {
                 self.release(now, stream, queue);
-                self.forget_streams(now);
+                self.forget_streams(now, queue);
             }
         }
         self.used = now;
@@ -361,8 +361,9 @@ impl<W: Clone> Session<W> {
     }
 
     /// Drops streams that were kept for long enough, and the oldest ones above the limit.
-    pub(super) fn forget_streams(&mut self, now: Instant) {
-        self.streams.forget(now, self.server.limits().max_replay_bytes);
+    fn forget_streams(&mut self, now: Instant, queue: &mut Queue<W>) {
+        let lost = self.streams.forget(now, self.server.limits().max_replay_bytes);
+        report_lost(lost, queue);
     }
 
     /// Kind of use, and the time of the last use; `None` with a request in flight, or with an

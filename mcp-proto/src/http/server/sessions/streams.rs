@@ -5,6 +5,7 @@
 //! a call looks only at its own stream, however many other streams wait for answers.
 
 use super::super::unsent::Unsent;
+use super::kept_streams::{KeptShare, KeptStreams};
 use super::stream::{LastItem, Stream};
 use crate::limits::Limits;
 use crate::message::RequestId;
@@ -27,16 +28,22 @@ pub(super) struct Streams<W> {
     sums: Sums,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(PartialEq, Eq, Debug, Default)]
 struct Sums {
     /// The number of streams that have a reader.
     read: u32,
-    /// The number of streams that expire: they are complete and have no reader.
-    expiring: u32,
     /// The bytes of events for attached readers.
     awaited: usize,
-    /// The bytes of all other events.
-    replay: usize,
+    /// All other events, and the streams that expire.
+    kept: KeptStreams,
+}
+
+/// The share of one stream in the sums.
+#[derive(Clone, Copy)]
+struct Share {
+    read: u32,
+    awaited: usize,
+    kept: KeptShare,
 }
 
 impl<W> Default for Streams<W> {
@@ -75,12 +82,12 @@ impl<W: Clone> Streams<W> {
         number: u64,
         change: impl FnOnce(&mut Stream<W>) -> R,
     ) -> Option<R> {
-        self.streams.get_mut(number).map(|stream| self.sums.change(stream, change))
+        self.streams.get_mut(number).map(|stream| self.sums.change(number, stream, change))
     }
 
     pub(super) fn remove(&mut self, number: u64) {
         if let Some(stream) = self.streams.remove(number) {
-            self.sums.subtract(Sums::of(&stream));
+            self.sums.subtract(number, Share::of(&stream));
         }
     }
 
@@ -93,9 +100,9 @@ impl<W: Clone> Streams<W> {
         after: u64,
     ) -> Option<(u16, Unsent)> {
         let stream = self.streams.get_mut(number)?;
-        let before = Sums::of(stream);
+        let before = Share::of(stream);
         let whole = stream.take_whole(reader, after)?;
-        self.sums.subtract(before);
+        self.sums.subtract(number, before);
         self.streams.remove(number);
         Some(whole)
     }
@@ -103,21 +110,23 @@ impl<W: Clone> Streams<W> {
     /// Completes all streams. Returns the readers to wake.
     pub(super) fn finish(&mut self, now: Instant, limits: &Limits) -> impl Iterator<Item = W> {
         let Self { streams, sums } = self;
-        let finish = move |stream| sums.change(stream, |stream| stream.finish(now, limits));
-        streams.values_mut().filter_map(finish)
+        streams.iter_mut().filter_map(move |(number, stream)| {
+            sums.change(number, stream, |stream| stream.finish(now, limits))
+        })
     }
 
     /// Drops the oldest events, notifications first, of the streams that keep the most, until all
     /// streams together keep `max_bytes`. Returns how many of the events no reader had taken.
     pub(super) fn make_room(&mut self, max_bytes: usize) -> u64 {
         let mut lost = 0;
-        if self.sums.awaited.saturating_add(self.sums.replay) <= max_bytes {
+        if self.sums.awaited.saturating_add(self.sums.kept.bytes()) <= max_bytes {
             return lost;
         }
         while self.kept() > max_bytes {
-            let older = self.streams.values_mut().filter(|stream| stream.can_forget());
-            let Some(longest) = older.max_by_key(|stream| stream.bytes()) else { break };
-            let Some(was_taken) = self.sums.change(longest, Stream::forget_one) else { break };
+            let older = self.streams.iter().filter(|(_, stream)| stream.can_forget());
+            let longest = older.max_by_key(|(_, stream)| stream.bytes());
+            let Some((number, _)) = longest else { break };
+            let Some(was_taken) = self.change(number, Stream::forget_one).flatten() else { break };
             lost += u64::from(!was_taken);
         }
         lost
@@ -126,31 +135,49 @@ impl<W: Clone> Streams<W> {
     /// Drops the events kept for resumption on the stream with the oldest last event. An answer is
     /// dropped with its stream. Returns how many of the events no reader had taken.
     pub(super) fn forget_oldest(&mut self) -> u64 {
-        let kept = |stream: &&mut Stream<W>| stream.held() > 0 && !stream.is_awaited();
-        let oldest = self.streams.values_mut().filter(kept).min_by_key(|stream| stream.touched());
-        let count = oldest.map_or(0, |stream| self.sums.change(stream, Stream::forget_events));
-        self.retain(|stream| !stream.is_finished() || stream.is_read() || stream.held() > 0);
-        count
+        let Some((_, oldest)) = self.sums.kept.first_replayable() else { return 0 };
+        let count = self.change(oldest, Stream::forget_events);
+        if self.get(oldest).is_some_and(expires) {
+            self.remove(oldest);
+        }
+        count.unwrap_or(0)
     }
 
-    /// Drops streams that were kept for long enough. Drops the oldest ones if there are too many,
-    /// or if they keep more than `max_bytes`.
-    pub(super) fn forget(&mut self, now: Instant, max_bytes: usize) {
-        if self.sums.expiring == 0 {
-            return;
-        }
-        let over = self.streams.iter().filter(|(_, stream)| expires(stream));
-        let (mut count, mut bytes) = over
-            .fold((0, 0_usize), |(count, bytes), (_, stream)| (count + 1, bytes + stream.bytes()));
-        self.retain(|stream| {
-            let too_many = count > MAX_FINISHED || count > 1 && bytes > max_bytes;
-            let goes = expires(stream) && (too_many || stream.kept_until() <= now);
-            if goes {
-                count -= 1;
-                bytes -= stream.bytes();
+    /// Drops streams that were kept for long enough. If there are too many, or if they keep more
+    /// than `max_bytes`, drops those that were used first, and answers that no reader has taken
+    /// last. Returns how many events of those no reader had taken.
+    pub(super) fn forget(&mut self, now: Instant, max_bytes: usize) -> u64 {
+        let mut lost = 0;
+        let (mut count, mut bytes) = self.expiring();
+        while let Some((until, first)) = self.sums.kept.first_expiring() {
+            let is_late = until <= now;
+            let victim = if is_late {
+                first
+            } else if count > MAX_FINISHED || count > 1 && bytes > max_bytes {
+                let mut streams = self.sums.kept.expiring();
+                streams.find(|number| !self.has_untaken(*number)).unwrap_or(first)
+            } else {
+                break;
+            };
+            count -= 1;
+            bytes -= self.get(victim).map_or(0, Stream::bytes);
+            if !is_late && self.has_untaken(victim) {
+                lost += self.change(victim, Stream::forget_events).unwrap_or(0);
             }
-            !goes
-        });
+            self.remove(victim);
+        }
+        lost
+    }
+
+    /// The number of streams that expire, and the bytes of events that they keep after a read.
+    fn expiring(&self) -> (usize, usize) {
+        let streams = self.sums.kept.expiring().filter_map(|number| self.get(number));
+        streams.fold((0, 0), |(count, bytes), stream| (count + 1, bytes + stream.bytes()))
+    }
+
+    /// Returns whether a stream has events that no reader has taken.
+    fn has_untaken(&self, number: u64) -> bool {
+        self.get(number).is_some_and(Stream::has_untaken)
     }
 
     /// Frees memory that an idle session does not need.
@@ -159,6 +186,7 @@ impl<W: Clone> Streams<W> {
         if self.get(GET_STREAM).is_some_and(|stream| !stream.is_read() && stream.count() == 0) {
             self.remove(GET_STREAM);
         }
+        self.sums.kept.shrink();
         self.streams.values_mut().for_each(Stream::shrink);
         self.streams.shrink();
     }
@@ -167,7 +195,7 @@ impl<W: Clone> Streams<W> {
     pub(super) fn take_last(&mut self) -> impl Iterator<Item = (u64, LastItem)> {
         let Self { streams, sums } = self;
         let of_requests = streams.iter_mut().filter(|(number, _)| *number != GET_STREAM);
-        of_requests.filter_map(|(_, stream)| sums.change(stream, Stream::take_last))
+        of_requests.filter_map(|(number, stream)| sums.change(number, stream, Stream::take_last))
     }
 
     /// Returns whether a reader has not taken an answer.
@@ -177,8 +205,7 @@ impl<W: Clone> Streams<W> {
 
     /// Returns whether an answer is kept that no reader has taken: the client may come back.
     pub(super) fn keeps_answer(&self) -> bool {
-        let is_kept = |stream: &Stream<W>| expires(stream) && stream.has_untaken();
-        self.sums.expiring > 0 && self.streams.iter().any(|(_, stream)| is_kept(stream))
+        self.sums.kept.expiring().any(|number| self.has_untaken(number))
     }
 
     /// Returns whether any stream has a reader.
@@ -193,36 +220,19 @@ impl<W: Clone> Streams<W> {
 
     /// The bytes of all other events, and the time of the last use of the oldest of them.
     pub(super) fn replay(&self) -> (usize, Instant) {
-        if self.sums.replay == 0 {
-            return (0, Instant::NEVER);
-        }
-        let kept = self.streams.iter().map(|(_, stream)| stream);
-        let kept = kept.filter(|stream| stream.held() > 0 && !stream.is_awaited());
-        (self.sums.replay, kept.map(Stream::touched).min().unwrap_or(Instant::NEVER).min(LAST))
+        let first = self.sums.kept.first_replayable();
+        let since = first.map_or(Instant::NEVER, |(until, _)| until.min(LAST));
+        (self.sums.kept.bytes(), since)
     }
 
     /// Time at which the next stream is dropped.
     pub(super) fn kept_until(&self) -> Instant {
-        if self.sums.expiring == 0 {
-            return Instant::NEVER;
-        }
-        let times = self.streams.iter().map(|(_, stream)| stream.kept_until());
-        times.min().unwrap_or(Instant::NEVER)
+        self.sums.kept.first_expiring().map_or(Instant::NEVER, |(until, _)| until)
     }
 
     /// The bytes of events that are kept after a read.
     fn kept(&self) -> usize {
         self.streams.iter().map(|(_, stream)| stream.bytes()).sum()
-    }
-
-    fn retain(&mut self, mut keep: impl FnMut(&Stream<W>) -> bool) {
-        self.streams.retain(|_, stream| {
-            let stays = keep(stream);
-            if !stays {
-                self.sums.subtract(Sums::of(stream));
-            }
-            stays
-        });
     }
 }
 
@@ -231,45 +241,40 @@ fn expires<W: Clone>(stream: &Stream<W>) -> bool {
     stream.is_finished() && !stream.is_read()
 }
 
-impl Sums {
-    /// The share of one stream in the sums.
+impl Share {
     fn of<W: Clone>(stream: &Stream<W>) -> Self {
         let held = stream.held();
         let awaited = if stream.is_awaited() { held } else { 0 };
-        Self {
-            read: stream.is_read().into(),
-            expiring: expires(stream).into(),
-            awaited,
-            replay: held - awaited,
-        }
+        let (expires, until) = (expires(stream), stream.touched());
+        let kept = KeptShare { bytes: held - awaited, expires, until };
+        Self { read: stream.is_read().into(), awaited, kept }
     }
+}
 
+impl Sums {
     /// Changes a stream, and its share in the sums.
     fn change<W: Clone, R>(
         &mut self,
+        number: u64,
         stream: &mut Stream<W>,
         change: impl FnOnce(&mut Stream<W>) -> R,
     ) -> R {
-        self.subtract(Self::of(stream));
+        self.subtract(number, Share::of(stream));
         let result = change(stream);
-        self.add(Self::of(stream));
+        self.add(number, Share::of(stream));
         result
     }
 
-    fn add(&mut self, part: Self) {
-        let Self { read, expiring, awaited, replay } = self;
-        *read = read.saturating_add(part.read);
-        *expiring = expiring.saturating_add(part.expiring);
-        *awaited = awaited.saturating_add(part.awaited);
-        *replay = replay.saturating_add(part.replay);
+    fn add(&mut self, number: u64, share: Share) {
+        self.read = self.read.saturating_add(share.read);
+        self.awaited = self.awaited.saturating_add(share.awaited);
+        self.kept.add(number, share.kept);
     }
 
-    fn subtract(&mut self, part: Self) {
-        let Self { read, expiring, awaited, replay } = self;
-        *read = read.saturating_sub(part.read);
-        *expiring = expiring.saturating_sub(part.expiring);
-        *awaited = awaited.saturating_sub(part.awaited);
-        *replay = replay.saturating_sub(part.replay);
+    fn subtract(&mut self, number: u64, share: Share) {
+        self.read = self.read.saturating_sub(share.read);
+        self.awaited = self.awaited.saturating_sub(share.awaited);
+        self.kept.subtract(number, share.kept);
     }
 }
 
@@ -298,7 +303,7 @@ mod tests {
                 0 => streams.open_get_stream(),
                 1 if streams.get(number).is_none() => streams.open(number, None, None),
                 2 => streams.remove(number),
-                3 => streams.forget(now, limits.max_replay_bytes),
+                3 => drop(streams.forget(now, limits.max_replay_bytes)),
                 4 if next(100) == 0 => drop(streams.finish(now, &limits).count()),
                 5 => drop(streams.change(number, |stream| stream.attach(step, ()))),
                 6 => drop(streams.change(number, |stream| stream.detach(now, step - 1, &limits))),
@@ -317,7 +322,20 @@ mod tests {
                 }
             }
             let mut walked = Sums::default();
-            streams.streams.iter().for_each(|(_, stream)| walked.add(Sums::of(stream)));
+            let mut since = Instant::NEVER;
+            let mut until = Instant::NEVER;
+            for (number, stream) in streams.streams.iter() {
+                walked.add(number, Share::of(stream));
+                since = since.min(if Share::of(stream).kept.bytes > 0 {
+                    stream.touched()
+                } else {
+                    Instant::NEVER
+                });
+                until = until.min(stream.kept_until());
+            }
+            assert_eq!(streams.replay(), (walked.kept.bytes(), since), "after step {step}");
+            assert_eq!(streams.kept_until(), until, "after step {step}");
+            streams.sums.kept.shrink();
             assert_eq!(streams.sums, walked, "after step {step}");
         }
     }
