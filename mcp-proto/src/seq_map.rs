@@ -67,14 +67,6 @@ impl<V> SeqMap<V> {
         self.entries.iter_mut().map(|(_, value)| value)
     }
 
-    /// Keeps the entries that `keep` selects. Frees the memory if none is left.
-    pub fn retain(&mut self, mut keep: impl FnMut(u64, &V) -> bool) {
-        self.entries.retain(|(number, value)| keep(*number, value));
-        if self.entries.is_empty() {
-            self.entries = VecDeque::new();
-        }
-    }
-
     /// Frees unused memory.
     pub fn shrink(&mut self) {
         self.entries.shrink_to_fit();

@@ -215,8 +215,9 @@ impl Handler {
     }
 
     /// Calls `f` with the [`Session::id`] of each session of a legacy client, and of each byte
-    /// stream, that has ended. `f` runs in the adapter's task and must not block. Only affects a
-    /// handler of [`Handler::forward`].
+    /// stream, that has ended. `f` runs in the adapter's task and must not block. With threads, a
+    /// call of the handler for the session may begin after `f`: remember which sessions have ended.
+    /// Only affects a handler of [`Handler::forward`].
     #[must_use]
     pub fn on_session_end(self, f: impl Fn(SessionRef) + Send + Sync + 'static) -> Self {
         match self.0 {

@@ -54,7 +54,8 @@ impl ExchangeWaker {
 
     /// Lets the next wake queue the exchange again. Called before a poll.
     pub(super) fn reset(&self) {
-        self.is_queued.store(false, Ordering::Release);
+        // The poll must see what came before a wake that found the exchange queued.
+        self.is_queued.swap(false, Ordering::AcqRel);
     }
 }
 

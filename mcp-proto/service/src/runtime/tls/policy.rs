@@ -9,6 +9,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt::Display;
 use std::io;
+use std::sync::OnceLock;
 
 use bytes::Bytes;
 use futures_rustls::TlsConnector;
@@ -26,13 +27,25 @@ use crate::runtime::dialed::Dialed;
 #[derive(Clone)]
 pub(in crate::runtime) struct Tls(Arc<ClientConfig>);
 
+/// The settings of all clients that trust the authorities of the platform. To read these takes
+/// milliseconds, in which a runtime with one thread serves nobody else. It also keeps the tickets
+/// by which a later connection needs a shorter handshake.
+static PLATFORM: OnceLock<Tls> = OnceLock::new();
+
 impl Tls {
     /// Trusts the certificate authorities in this PEM text, or those of the platform.
     pub(in crate::runtime) fn new(trusted: Option<&[u8]>) -> io::Result<Self> {
-        let authorities = match trusted {
-            Some(pem) => read_authorities(pem)?,
-            None => platform_authorities()?,
-        };
+        if let Some(pem) = trusted {
+            return Self::trusting(read_authorities(pem)?);
+        }
+        if let Some(known) = PLATFORM.get() {
+            return Ok(known.clone());
+        }
+        let found = Self::trusting(platform_authorities()?)?;
+        Ok(PLATFORM.get_or_init(|| found).clone())
+    }
+
+    fn trusting(authorities: RootCertStore) -> io::Result<Self> {
         let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
         let config = config.with_safe_default_protocol_versions().map_err(io::Error::other)?;
         let mut config = config.with_root_certificates(authorities).with_no_client_auth();

@@ -306,11 +306,6 @@ impl<W: Clone> Stream<W> {
         !self.finished && self.replay.count() == 0
     }
 
-    /// Time of the last event or of the last reader's end, whichever is later.
-    pub(super) fn touched(&self) -> Instant {
-        self.kept_until
-    }
-
     /// Returns whether there are events that can be dropped.
     pub(super) fn can_forget(&self) -> bool {
         self.replay.can_forget()
@@ -329,9 +324,10 @@ impl<W: Clone> Stream<W> {
         self.finished
     }
 
-    /// Time until which the stream is kept: for ever, unless it is complete and has no reader.
+    /// Time until which the stream is kept once it is complete and has no reader:
+    /// `Limits::replay_timeout` after the last event or the last reader's end.
     pub(super) fn kept_until(&self) -> Instant {
-        if self.finished && self.reader.is_none() { self.kept_until } else { Instant::NEVER }
+        self.kept_until
     }
 
     /// Returns whether the attached reader has this number.

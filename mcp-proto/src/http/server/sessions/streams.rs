@@ -40,7 +40,7 @@ struct Sums {
 
 /// The share of one stream in the sums.
 #[derive(Clone, Copy)]
-struct Share {
+struct StreamShare {
     read: u32,
     awaited: usize,
     kept: KeptShare,
@@ -87,7 +87,7 @@ impl<W: Clone> Streams<W> {
 
     pub(super) fn remove(&mut self, number: u64) {
         if let Some(stream) = self.streams.remove(number) {
-            self.sums.subtract(number, Share::of(&stream));
+            self.sums.subtract(number, StreamShare::of(&stream));
         }
     }
 
@@ -100,7 +100,7 @@ impl<W: Clone> Streams<W> {
         after: u64,
     ) -> Option<(u16, Unsent)> {
         let stream = self.streams.get_mut(number)?;
-        let before = Share::of(stream);
+        let before = StreamShare::of(stream);
         let whole = stream.take_whole(reader, after)?;
         self.sums.subtract(number, before);
         self.streams.remove(number);
@@ -241,11 +241,11 @@ fn expires<W: Clone>(stream: &Stream<W>) -> bool {
     stream.is_finished() && !stream.is_read()
 }
 
-impl Share {
+impl StreamShare {
     fn of<W: Clone>(stream: &Stream<W>) -> Self {
         let held = stream.held();
         let awaited = if stream.is_awaited() { held } else { 0 };
-        let (expires, until) = (expires(stream), stream.touched());
+        let (expires, until) = (expires(stream), stream.kept_until());
         let kept = KeptShare { bytes: held - awaited, expires, until };
         Self { read: stream.is_read().into(), awaited, kept }
     }
@@ -259,19 +259,19 @@ impl Sums {
         stream: &mut Stream<W>,
         change: impl FnOnce(&mut Stream<W>) -> R,
     ) -> R {
-        self.subtract(number, Share::of(stream));
+        self.subtract(number, StreamShare::of(stream));
         let result = change(stream);
-        self.add(number, Share::of(stream));
+        self.add(number, StreamShare::of(stream));
         result
     }
 
-    fn add(&mut self, number: u64, share: Share) {
+    fn add(&mut self, number: u64, share: StreamShare) {
         self.read = self.read.saturating_add(share.read);
         self.awaited = self.awaited.saturating_add(share.awaited);
         self.kept.add(number, share.kept);
     }
 
-    fn subtract(&mut self, number: u64, share: Share) {
+    fn subtract(&mut self, number: u64, share: StreamShare) {
         self.read = self.read.saturating_sub(share.read);
         self.awaited = self.awaited.saturating_sub(share.awaited);
         self.kept.subtract(number, share.kept);
@@ -325,13 +325,14 @@ mod tests {
             let mut since = Instant::NEVER;
             let mut until = Instant::NEVER;
             for (number, stream) in streams.streams.iter() {
-                walked.add(number, Share::of(stream));
-                since = since.min(if Share::of(stream).kept.bytes > 0 {
-                    stream.touched()
-                } else {
-                    Instant::NEVER
-                });
-                until = until.min(stream.kept_until());
+                let share = StreamShare::of(stream);
+                walked.add(number, share);
+                if share.kept.bytes > 0 {
+                    since = since.min(stream.kept_until());
+                }
+                if share.kept.expires {
+                    until = until.min(stream.kept_until());
+                }
             }
             assert_eq!(streams.replay(), (walked.kept.bytes(), since), "after step {step}");
             assert_eq!(streams.kept_until(), until, "after step {step}");
