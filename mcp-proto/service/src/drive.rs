@@ -10,7 +10,8 @@ use std::io;
 use bytes::Bytes;
 
 use crate::Io;
-use mcp_proto::{Duration, Instant};
+use crate::runtime::SUSPENSION;
+use mcp_proto::Instant;
 
 /// The most rounds of work in a turn, so that other tasks run.
 pub(crate) const TURN_ROUNDS: usize = 16;
@@ -89,11 +90,7 @@ pub(super) fn is_gone(error: &io::Error) -> bool {
 /// The most chunks that are read before other tasks run and a stop is checked.
 const ROUNDS: usize = 16;
 
-/// The pause between two polls after which the process may have been suspended. Input may then have
-/// arrived before deadlines that are due.
-const PAUSE: Duration = Duration::from_secs(1);
-
-/// The most chunks that are read before such deadlines: 16 MiB at most. A peer that sends without
+/// The most chunks that are read before deadlines that are due after a suspension: 16 MiB at most. A peer that sends without
 /// end postpones no deadline any longer.
 const MAX_LATE_READS: usize = 256;
 
@@ -176,7 +173,7 @@ fn poll_drive(
     let mut now = io.now();
     ready!(io.poll_resumed(context, now));
     // After `Pending`, the reader wakes the task when there is more input.
-    let late_reads = if *polled + PAUSE <= now { MAX_LATE_READS } else { 0 };
+    let late_reads = if *polled + SUSPENSION <= now { MAX_LATE_READS } else { 0 };
     *polled = now;
     let mut input = PollInput { drained: false, late_reads };
     let mut rounds = 0;

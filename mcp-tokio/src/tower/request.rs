@@ -18,12 +18,12 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
 use http_body::Body;
+use mcp_proto::Instant;
 use mcp_proto::frame::http1::HeadSource;
 use mcp_proto::http::{Head, ResponseHead};
 use mcp_proto::resource_server::{TokenRefusal, Verification, VerifiedToken};
 use mcp_proto::server::Extensions;
-use mcp_proto::{Duration, Instant};
-use mcp_service::runtime::Runtime;
+use mcp_service::runtime::{Runtime, SUSPENSION};
 use mcp_service::{Admission, Clock, Part};
 use pin_project_lite::pin_project;
 
@@ -78,10 +78,6 @@ struct Reading {
     /// True if the body has got more time.
     is_extended: bool,
 }
-
-/// The delay of a timer after which the process may have been suspended, and the time for the rest
-/// of a body then.
-const SUSPENDED: Duration = Duration::from_secs(1);
 
 impl<B: Body> HttpFuture<B> {
     pub(super) fn new(
@@ -251,12 +247,13 @@ impl Reading {
         });
         ready!(timer.poll_timer(context, *until));
         let now = runtime.epoch.now();
-        if self.is_extended || now < *until + SUSPENDED {
+        if self.is_extended || now < *until + SUSPENSION {
             return Poll::Ready(Err(408));
         }
-        // The rest may have arrived before the deadline: the stack has not read it yet.
+        // The rest may have arrived before the deadline: the stack has not read it yet. It gets as
+        // much time as shows a suspension.
         self.is_extended = true;
-        *until = now + SUSPENDED;
+        *until = now + SUSPENSION;
         timer.poll_timer(context, *until).map(|()| Err(408))
     }
 

@@ -10,8 +10,10 @@ use core::task::{Context, Poll};
 use crate::Clock;
 use mcp_proto::{Duration, Instant};
 
-/// The delay of a timer after which the process may have been suspended.
-const LATE: Duration = Duration::from_secs(1);
+/// The delay of a timer, or the pause between two polls, after which the process may have been
+/// suspended. Input may then have arrived before deadlines that are due.
+#[doc(hidden)]
+pub const SUSPENSION: Duration = Duration::from_secs(1);
 
 /// The time after which a runtime has looked for the events of all streams.
 const TURN: Duration = Duration::from_millis(1);
@@ -70,7 +72,7 @@ impl Lateness {
     /// Handles a poll of the timer's task. Returns the end of a pause, if the task has to wait.
     fn poll(&mut self, now: Instant) -> Option<Instant> {
         if now >= self.due {
-            self.is_pausing = !self.is_pausing && self.due + LATE <= now;
+            self.is_pausing = !self.is_pausing && self.due + SUSPENSION <= now;
             self.due = if self.is_pausing { now + TURN } else { Instant::NEVER };
         }
         self.is_pausing.then_some(self.due)

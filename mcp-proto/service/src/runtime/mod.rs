@@ -81,7 +81,7 @@ pub use input::copy_input;
 #[cfg(any(unix, windows))]
 pub use keep_alive::keep_alive;
 #[doc(hidden)]
-pub use lateness::ResumingTimer;
+pub use lateness::{ResumingTimer, SUSPENSION};
 pub use listener::{http_server, serve_http};
 pub use process::{Process, connect_command, run_command};
 pub use standard::{serve_stdio, standard_stream};
