@@ -10,7 +10,7 @@ pub(super) mod server;
 
 use std::collections::VecDeque;
 
-use mcp_proto::client::{CallOptions, Client, ClientEvent, InputId, InputReply, Listing};
+use mcp_proto::client::{CallId, CallOptions, Client, ClientEvent, InputId, InputReply, Listing};
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{LoggingLevel, Root, SubscriptionFilter};
 use mcp_proto::{Action, Binding, Bytes, Duration, ErrorData, Instant, Json, Machine, UsageError};
@@ -279,15 +279,7 @@ impl Play {
     fn task(&mut self, n: u8) {
         let (now, options) = (self.now, options(n >> 2));
         let call = match n & 3 {
-            0 => {
-                let params = Json::parse("{\"name\":\"t\"}").unwrap_or(Json::EMPTY_OBJECT);
-                let options = options.clone();
-                self.connection.with(now, |client| client.start_tool(now, params, options))
-            }
-            1 => {
-                let (id, options) = (format!("k{}", n >> 7), options.clone());
-                self.connection.with(now, |client| client.follow_task(now, id, options))
-            }
+            0 | 1 => task_call(&mut self.connection, now, n, options.clone()),
             _ => {
                 let Some(call) = self.model.call(n >> 2) else { return };
                 let open = self.model.is_open(call);
@@ -301,7 +293,7 @@ impl Play {
 
     fn called(
         &mut self,
-        call: Result<mcp_proto::client::CallId, UsageError>,
+        call: Result<CallId, UsageError>,
         tag: Option<String>,
         options: &CallOptions,
     ) {
@@ -462,6 +454,22 @@ impl Play {
             assert!(!self.log.iter().skip(before).any(sent), "{op:?} after the end");
         }
     }
+}
+
+/// Calls a tool and takes its task, or follows a task.
+pub(super) fn task_call(
+    connection: &mut impl Binding<Machine = Client>,
+    now: Instant,
+    n: u8,
+    options: CallOptions,
+) -> Result<CallId, UsageError> {
+    connection.with(now, |client| match n & 3 {
+        0 => {
+            let params = Json::parse("{\"name\":\"t\"}").unwrap_or(Json::EMPTY_OBJECT);
+            client.start_tool(now, params, options)
+        }
+        _ => client.follow_task(now, format!("k{}", n >> 7), options),
+    })
 }
 
 pub(super) fn level(n: u8) -> LoggingLevel {

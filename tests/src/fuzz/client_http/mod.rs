@@ -17,7 +17,7 @@ use mcp_proto::types::{Root, SubscriptionFilter};
 use mcp_proto::{Binding, Bytes, Duration, Instant, Json, UsageError};
 
 use super::client::server::{self, Hostile};
-use super::client::{capabilities, input, level, options};
+use super::client::{capabilities, input, level, options, task_call};
 use model::Model;
 pub use script::{HttpOp, HttpScript};
 
@@ -289,15 +289,7 @@ impl Play {
     fn task(&mut self, n: u8) {
         let (now, options) = (self.now, options(n >> 2));
         let call = match n & 3 {
-            0 => {
-                let params = Json::parse("{\"name\":\"t\"}").unwrap_or(Json::EMPTY_OBJECT);
-                let options = options.clone();
-                self.client.with(now, |client| client.start_tool(now, params, options))
-            }
-            1 => {
-                let (id, options) = (format!("k{}", n >> 7), options.clone());
-                self.client.with(now, |client| client.follow_task(now, id, options))
-            }
+            0 | 1 => task_call(&mut self.client, now, n, options.clone()),
             _ => {
                 let Some((call, is_open)) = self.model.call(n >> 2) else { return };
                 let left = self.client.with(now, |client| client.leave_task(now, call));
