@@ -81,7 +81,7 @@ impl Scenario {
         let provider = given("idp_token_endpoint").zip(given("idp_client_id"));
         let guesses = self.version == ProtocolVersion::V2025_03_26;
         let sign_in = self.keys(SignIn::new(MemoryVault::new()).consent(Browser))?;
-        let sign_in = sign_in.subject(move || {
+        let sign_in = sign_in.subject(move |_| {
             let subject = subject.clone().ok_or_else(|| io::Error::other("there is no subject"));
             async { subject.map(Secret::new) }
         });
@@ -96,7 +96,7 @@ impl Scenario {
                 }
                 None => settings,
             };
-            let settings = if is_workload { settings.workload() } else { settings };
+            let settings = if is_workload { settings.workload_of_server() } else { settings };
             match &provider {
                 Some((url, id)) => settings.enterprise(IdentityProvider::new(url, id)),
                 None => settings,

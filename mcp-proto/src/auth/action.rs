@@ -75,6 +75,10 @@ pub enum AuthAction {
     Subject {
         /// The number of the request.
         id: SubjectId,
+        /// The issuer to which the token is sent: the authorization server for the token of a
+        /// workload, the identity provider for the token of a person. Return no token that is meant
+        /// for another issuer.
+        issuer: String,
     },
     /// Waiting requests must ask for [`access`](super::Authorizer::access) again. The state is
     /// unchanged.

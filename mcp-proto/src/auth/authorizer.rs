@@ -76,7 +76,7 @@ impl Authorizer {
         record: Option<&str>,
     ) {
         if let Some((id, issuer)) = record.and_then(ServerRecord::read_configured_client) {
-            self.flow.config.bind_client(&id, &issuer);
+            self.flow.config.bind(&id, &issuer);
         }
         self.flow.set_clock(now, unix);
         self.flow.handle(now, AuthEvent::Loaded(id, record));
@@ -289,8 +289,8 @@ impl Authorizer {
     }
 
     /// Drops the tokens and the registration of the client, here and in the store, and the issuer
-    /// of [`Config::client_of_server`]. Ends a running flow. The tokens tell where the client is
-    /// registered; without tokens, the last discovery does.
+    /// of [`Config::client_of_server`] and [`Config::workload_of_server`]. Ends a running flow. The
+    /// tokens tell where the client is registered; without tokens, the last discovery does.
     pub fn forget(&mut self) {
         if !self.flow.is_idle() {
             let reason = "the authorization was forgotten".into();
@@ -302,7 +302,7 @@ impl Authorizer {
             Some(tokens) => Some(tokens.record.issuer).filter(|_| tokens.record.is_dynamic),
             None => registrar,
         };
-        self.flow.config.unbind_client();
+        self.flow.config.unbind();
         self.flow.outbox.remove(self.flow.config.server_key());
         if let Some(issuer) = issuer {
             self.flow.outbox.remove(self.flow.config.registration_key(&issuer));

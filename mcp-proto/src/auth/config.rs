@@ -6,17 +6,18 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::client_document::ClientDocument;
 use super::grant_kind::GrantKind;
 use super::identity_provider::IdentityProvider;
+use super::issuer_binding::IssuerBinding;
 use super::jwt::ProofKey;
 use super::metadata::IssuerMetadata;
 use super::policy::UrlPolicy;
 use super::record::ServerRecord;
-use super::redirect_uri::are_same;
-use super::registration::{self, AuthMethod, Preset, RegisteredClient};
+use super::registration::{AuthMethod, Preset, RegisteredClient};
 use super::scopes::Scopes;
 use super::secret::Secret;
-use crate::url::{Scheme, Url};
+use crate::url::Url;
 
 /// The settings for one server.
 ///
@@ -48,6 +49,7 @@ pub struct Config {
     pub(super) guesses_endpoints: bool,
     pub(super) unattended: bool,
     pub(super) grant: GrantKind,
+    workload: IssuerBinding,
     pub(super) provider: Option<IdentityProvider>,
     pub(super) client_key: Option<ClientKey>,
     pub(super) proof_key: Option<ProofKey>,
@@ -63,20 +65,10 @@ pub(super) struct ClientKey {
 /// A client that was registered by hand.
 #[derive(Clone, Debug)]
 struct PresetClient {
-    /// The issuer; `None` for the issuer that the server names.
-    issuer: Option<String>,
-    /// The issuer at which a client for any issuer was used.
-    used_issuer: Option<String>,
+    binding: IssuerBinding,
     id: String,
     secret: Option<Secret>,
     method: Option<AuthMethod>,
-}
-
-/// A client metadata document of the application.
-#[derive(Clone, Debug)]
-struct ClientDocument {
-    url: String,
-    redirect_uris: Vec<String>,
 }
 
 impl Config {
@@ -98,6 +90,7 @@ impl Config {
             guesses_endpoints: false,
             unattended: false,
             grant: GrantKind::Code,
+            workload: IssuerBinding::default(),
             provider: None,
             client_key: None,
             proof_key: None,
@@ -255,11 +248,25 @@ impl Config {
     }
 
     /// Exchanges the token of a workload ([`AuthAction::Subject`](super::AuthAction::Subject)) for
-    /// a token of the server, without a client. The extension is a draft, and may change.
+    /// a token of the server at this issuer, without a client. The workload's token is never sent
+    /// to another issuer. The extension is a draft, and may change.
     ///
     /// [RFC 7523, section 2.1](https://www.rfc-editor.org/rfc/rfc7523#section-2.1)
-    pub fn workload(mut self) -> Self {
+    pub fn workload(mut self, issuer: &str) -> Self {
         self.grant = GrantKind::Workload;
+        self.workload = IssuerBinding::new(Some(issuer));
+        self
+    }
+
+    /// Does the same as [`workload`](Self::workload), at the issuer that the server names. Whoever
+    /// receives a workload's token can use it as the workload. So use this only if each token is
+    /// made for the issuer in the action, or for a server that you trust with the token.
+    ///
+    /// The workload belongs to the first issuer at which it is used, as a
+    /// [`client_of_server`](Self::client_of_server) does.
+    pub fn workload_of_server(mut self) -> Self {
+        self.grant = GrantKind::Workload;
+        self.workload = IssuerBinding::new(None);
         self
     }
 
@@ -294,25 +301,22 @@ impl Config {
         secret: Option<&str>,
         method: Option<AuthMethod>,
     ) {
-        self.clients.retain(|client| client.issuer.as_deref() != issuer);
-        let secret = secret.map(Secret::new);
-        let issuer = issuer.map(String::from);
-        let client = PresetClient { issuer, used_issuer: None, id: id.into(), secret, method };
-        self.clients.push(client);
+        self.clients.retain(|client| client.binding.named() != issuer);
+        let (binding, secret) = (IssuerBinding::new(issuer), secret.map(Secret::new));
+        self.clients.push(PresetClient { binding, id: id.into(), secret, method });
     }
 
-    /// Binds a client for any issuer to the issuer at which it is used: "clients MUST NOT reuse
-    /// client credentials from a different authorization server".
-    pub(super) fn bind_client(&mut self, id: &str, issuer: &str) {
-        let mut open = self.clients.iter_mut().filter(|client| client.issuer.is_none());
-        if let Some(client) = open.find(|client| client.id == id) {
-            client.used_issuer = Some(issuer.into());
-        }
+    /// Binds the workload, and the client with this id, to the issuer at which they are used.
+    pub(super) fn bind(&mut self, id: &str, issuer: &str) {
+        self.workload.bind(issuer);
+        let own = self.clients.iter_mut().filter(|client| client.id == id);
+        own.for_each(|client| client.binding.bind(issuer));
     }
 
-    /// Lets a client for any issuer be used at any issuer again.
-    pub(super) fn unbind_client(&mut self) {
-        self.clients.iter_mut().for_each(|client| client.used_issuer = None);
+    /// Lets a workload and a client for any issuer be used at any issuer again.
+    pub(super) fn unbind(&mut self) {
+        self.workload.unbind();
+        self.clients.iter_mut().for_each(|client| client.binding.unbind());
     }
 
     /// The key under which the tokens are stored.
@@ -329,11 +333,14 @@ impl Config {
         alloc::format!("client:{issuer} {}", self.redirect_uri)
     }
 
-    /// Returns whether clients are configured, for this issuer or for others.
-    pub(super) fn preset(&self, issuer: &str) -> Preset {
-        if self.clients.is_empty() {
+    /// Returns whether clients are configured, for this issuer or for others. A workload may belong
+    /// to another issuer as well.
+    pub(super) fn preset(&self, grant: GrantKind, issuer: &str) -> Preset {
+        if grant == GrantKind::Workload && !self.is_of(&self.workload, issuer) {
+            Preset::Elsewhere
+        } else if self.clients.is_empty() {
             Preset::Absent
-        } else if self.clients.iter().any(|client| self.is_client_of(client, issuer)) {
+        } else if self.clients.iter().any(|client| self.is_of(&client.binding, issuer)) {
             Preset::Own
         } else {
             Preset::Elsewhere
@@ -342,8 +349,8 @@ impl Config {
 
     /// The configured client for an issuer.
     pub(super) fn preset_client(&self, issuer: &IssuerMetadata) -> Option<RegisteredClient> {
-        let own = || self.clients.iter().filter(|it| self.is_client_of(it, &issuer.issuer));
-        let client = own().find(|client| client.issuer.is_some()).or(own().next())?;
+        let own = || self.clients.iter().filter(|it| self.is_of(&it.binding, &issuer.issuer));
+        let client = own().find(|client| client.binding.named().is_some()).or(own().next())?;
         let method = client.method.unwrap_or_else(|| match client.secret {
             Some(_) => AuthMethod::of_secret(issuer),
             None if self.client_key.is_some() => AuthMethod::PrivateKeyJwt,
@@ -355,7 +362,7 @@ impl Config {
     /// The secret of a configured client.
     pub(super) fn preset_secret(&self, issuer: &str, id: &str) -> Option<Secret> {
         let mut clients = self.clients.iter();
-        let client = clients.find(|it| self.is_client_of(it, issuer) && it.id == id)?;
+        let client = clients.find(|it| self.is_of(&it.binding, issuer) && it.id == id)?;
         client.secret.clone()
     }
 
@@ -363,7 +370,7 @@ impl Config {
     pub(super) fn has_client_of(&self, record: &ServerRecord) -> bool {
         let (issuer, client) = (&record.issuer, &record.client);
         let is_document = self.document.as_ref().is_some_and(|own| own.url == client.id);
-        let is_own = |own: &PresetClient| own.id == client.id && self.is_client_of(own, issuer);
+        let is_own = |own: &PresetClient| own.id == client.id && self.is_of(&own.binding, issuer);
         client.is_of_workload() || is_document || self.clients.iter().any(is_own)
     }
 
@@ -373,18 +380,7 @@ impl Config {
         issuer: &IssuerMetadata,
         redirect_uri: &str,
     ) -> Option<RegisteredClient> {
-        let document = self.document.as_ref()?;
-        let is_listed = document.redirect_uris.iter().any(|own| are_same(own, redirect_uri));
-        let is_usable = is_listed
-            && issuer.client_id_metadata_document_supported
-            && registration::takes_public_clients(issuer)
-            && Url::parse(&document.url)
-                .is_ok_and(|it| it.scheme() == Scheme::Https && it.target() != "/");
-        is_usable.then(|| RegisteredClient {
-            id: document.url.clone(),
-            secret: None,
-            method: AuthMethod::None,
-        })
+        self.document.as_ref()?.client(issuer, redirect_uri)
     }
 
     /// Reads the stored record of a server, unless its tokens are bound to another key than
@@ -404,18 +400,22 @@ impl Config {
     }
 
     /// The authorization server to use: that of the current tokens, else that of a configured
-    /// client, else the first one offered.
+    /// client or workload, else the first one offered.
     pub(super) fn choose_issuer<'a>(
         &self,
         offered: &'a [String],
         current: Option<&str>,
     ) -> Option<&'a str> {
         let own = offered.iter().find(|offered| current.is_some_and(|it| self.names(offered, it)));
-        let is_of = |client: &PresetClient, offered: &str| {
-            client.issuer().is_none_or(|issuer| self.names(offered, issuer))
+        let is_workload = self.grant == GrantKind::Workload;
+        let bindings = || {
+            let workload = is_workload.then_some(&self.workload);
+            workload.into_iter().chain(self.clients.iter().map(|client| &client.binding))
         };
-        let has_client = |offered: &str| self.clients.iter().any(|client| is_of(client, offered));
-        let preset = || offered.iter().find(|offered| has_client(offered));
+        let is_of = |own: &IssuerBinding, offered: &str| {
+            own.issuer().is_none_or(|issuer| self.names(offered, issuer))
+        };
+        let preset = || offered.iter().find(|it| bindings().any(|own| is_of(own, it)));
         own.or_else(preset).or(offered.first()).map(String::as_str)
     }
 
@@ -425,16 +425,9 @@ impl Config {
         expected == stated || accepted.any(|(own, other)| own == expected && other == stated)
     }
 
-    /// True if a client belongs to an issuer, which the application names as it is expected, or as
-    /// its metadata states it.
-    fn is_client_of(&self, client: &PresetClient, stated: &str) -> bool {
-        client.issuer().is_none_or(|own| self.names(own, stated))
-    }
-}
-
-impl PresetClient {
-    /// The issuer that the client belongs to, if it is known.
-    fn issuer(&self) -> Option<&str> {
-        self.issuer.as_deref().or(self.used_issuer.as_deref())
+    /// True if credentials belong to an issuer, which the application names as it is expected, or
+    /// as its metadata states it.
+    fn is_of(&self, binding: &IssuerBinding, stated: &str) -> bool {
+        binding.issuer().is_none_or(|own| self.names(own, stated))
     }
 }

@@ -48,7 +48,8 @@ pub enum AuthError {
         /// The issuer.
         issuer: String,
     },
-    /// All configured clients belong to other authorization servers, or were used there.
+    /// All configured clients, or the workload, belong to other authorization servers, or were used
+    /// there.
     ClientOfAnotherIssuer {
         /// The issuer that the server names.
         issuer: String,
@@ -184,8 +185,9 @@ impl fmt::Display for AuthError {
             ),
             Self::ClientOfAnotherIssuer { issuer } => write!(
                 f,
-                "the server uses the authorization server {}, and the configured client belongs to \
-                 another; set client(…) for this one, or forget the earlier authorization",
+                "the server uses the authorization server {}, and the configured client or workload \
+                 belongs to another; set client(…) or workload(…) for this one, or forget the \
+                 earlier authorization",
                 excerpt(issuer)
             ),
             Self::Registration { issuer, reason } => {

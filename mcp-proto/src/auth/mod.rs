@@ -120,6 +120,7 @@ mod authorization_request;
 mod authorizer;
 #[doc(hidden)]
 pub mod binding;
+mod client_document;
 mod client_registration;
 mod config;
 mod current_tokens;
@@ -138,6 +139,7 @@ pub mod grant_kind;
 pub mod granted;
 mod host_kind;
 mod identity_provider;
+mod issuer_binding;
 mod jwt;
 mod metadata;
 mod nonces;

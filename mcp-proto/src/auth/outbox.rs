@@ -186,11 +186,11 @@ impl AuthOutbox {
         id
     }
 
-    /// Requests the token of a workload or of a person.
-    pub(super) fn subject(&mut self, now: Instant) -> SubjectId {
+    /// Requests the token of a workload or of a person, which will be sent to this issuer.
+    pub(super) fn subject(&mut self, now: Instant, issuer: String) -> SubjectId {
         let id = SubjectId(self.next_id());
         self.deadline = Some(now + SIGN_TIME);
-        self.actions.push_back(AuthAction::Subject { id });
+        self.actions.push_back(AuthAction::Subject { id, issuer });
         id
     }
 

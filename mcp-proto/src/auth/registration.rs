@@ -60,7 +60,7 @@ pub enum AuthMethod {
 pub enum Preset {
     /// One of the clients is for this issuer.
     Own,
-    /// All clients are for other issuers.
+    /// All clients are for other issuers, or the workload is.
     Elsewhere,
     /// No client is configured.
     Absent,
@@ -79,7 +79,7 @@ pub enum ClientChoice {
     Register,
     /// No client: the assertion identifies the sender.
     UseNone,
-    /// No client: the configured client belongs to another issuer.
+    /// No client: the configured client or workload belongs to another issuer.
     FailElsewhere,
     /// No client: a person must register a client.
     FailNoClient,

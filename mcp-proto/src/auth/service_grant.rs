@@ -66,15 +66,15 @@ impl ServiceGrant {
     /// Starts with the choice of a client, and the lock of the record.
     pub(super) fn start(goal: TokenGoal, context: &mut StepContext<'_>) -> Result<Self, AuthError> {
         let issuer = &goal.server.issuer;
-        let preset = context.config.preset(&issuer.issuer);
-        let (grant, decisions) = (goal.server.grant, &mut context.outbox.decisions);
+        let grant = goal.server.grant;
+        let preset = context.config.preset(grant, &issuer.issuer);
+        let decisions = &mut context.outbox.decisions;
         let (choice, row) = registration::choose(issuer, grant, preset, (false, false), decisions)?;
         decisions.record("registration", row);
         let has_client = choice == ClientChoice::UsePreset;
         let client = context.config.preset_client(issuer).filter(|_| has_client);
-        if let Some(client) = &client {
-            context.config.bind_client(&client.id, &issuer.issuer);
-        }
+        let client_id = client.as_ref().map(|client| &*client.id).unwrap_or_default();
+        context.config.bind(client_id, &issuer.issuer);
         let config = &*context.config;
         let wanted = goal.challenged.as_ref().unwrap_or(&goal.server.scopes);
         let scopes = config.scopes.union(&goal.requested_scopes).union(wanted);
@@ -90,7 +90,9 @@ impl ServiceGrant {
             let draft = draft(&grant, true, &self.goal, self.client.clone(), context);
             GrantState::Granting(TokenCall::start(draft, context)?)
         } else {
-            GrantState::AskingSubject(context.outbox.subject(context.now))
+            let provider = context.config.provider.as_ref().map(|provider| &provider.issuer);
+            let receiver = provider.unwrap_or(&self.goal.server.issuer.issuer).clone();
+            GrantState::AskingSubject(context.outbox.subject(context.now, receiver))
         };
         Ok(StepProgress::Pending(Self { state, ..self }))
     }

@@ -166,7 +166,7 @@ impl SignIn {
         }
         let redirect_uri = &context.config.redirect_uri;
         redirect_uri::check(redirect_uri)?;
-        let preset = context.config.preset(&issuer.issuer);
+        let preset = context.config.preset(GrantKind::Code, &issuer.issuer);
         let document = context.config.document_client(issuer, redirect_uri);
         if preset == Preset::Absent && document.is_none() {
             let key = context.config.registration_key(&issuer.issuer);
@@ -249,7 +249,7 @@ fn find_client(
     context: &mut StepContext<'_>,
 ) -> SignInStep {
     let issuer = &goal.server.issuer;
-    let preset = context.config.preset(&issuer.issuer);
+    let preset = context.config.preset(GrantKind::Code, &issuer.issuer);
     let document = context.config.document_client(issuer, &redirect_uri);
     let stored = stored.filter(|record| record.is_good(&redirect_uri, context.unix));
     let found = (document.is_some(), stored.is_some());
@@ -266,7 +266,7 @@ fn find_client(
         | ClientChoice::FailNoClient => None,
     };
     if let Some(client) = client {
-        context.config.bind_client(&client.id, &issuer.issuer);
+        context.config.bind(&client.id, &issuer.issuer);
         return show_page(goal, client, ClientOrigin::Given, redirect_uri, context);
     }
     if let Some(record) = stored {

@@ -35,7 +35,7 @@ fn company(config: Config) -> Config {
 }
 
 fn workload(config: Config) -> Config {
-    config.workload()
+    config.workload(ISSUER)
 }
 
 fn bound(config: Config) -> Config {
@@ -334,12 +334,62 @@ fn service_follows_its_server_to_another_issuer_with_nothing_of_the_old_one() {
         world.document(ISSUER_PLACE, 500, "");
         world.accepted.clear();
         let (result, before) = (world.request("x"), world.forms.len());
-        if name == "workload" {
-            // Its token says itself whom it is for.
-            result.unwrap();
-            continue;
-        }
         let expected = AuthError::ClientOfAnotherIssuer { issuer: other.into() };
         assert_eq!((result, before), (Err(expected), cost(name)), "{name}");
     }
+}
+
+/// The metadata of the server names another authorization server from now on.
+fn migrate(world: &mut World, issuer: &str) {
+    world.resource(RESOURCE_PLACE, super::world::SERVER, issuer);
+    world.issuer(&format!("{issuer}/.well-known/oauth-authorization-server"), issuer, "");
+    world.accepted.clear();
+}
+
+#[test]
+fn token_of_a_workload_goes_only_to_its_issuer() {
+    let other = "https://b.example";
+    let refusal = || Err(AuthError::ClientOfAnotherIssuer { issuer: other.into() });
+    // The server is hostile from the beginning, or changes.
+    let mut world = world(workload);
+    migrate(&mut world, other);
+    assert_eq!(world.request("x"), refusal());
+    assert!(world.subject_issuers.is_empty() && world.forms.is_empty());
+    assert_eq!(world.rows("registration"), ["preset-elsewhere"]);
+    migrate(&mut world, ISSUER);
+    world.request("x").unwrap();
+    migrate(&mut world, other);
+    assert_eq!(world.request("x"), refusal());
+    assert_eq!(world.subject_issuers, [ISSUER]);
+    // Of several issuers the workload's is used.
+    let mut world = self::world(workload);
+    let both = format!(r#"["{other}","{ISSUER}"]"#);
+    let body = format!(r#"{{"resource":"https://s.example","authorization_servers":{both}}}"#);
+    world.document(RESOURCE_PLACE, 200, &body);
+    world.request("x").unwrap();
+    assert_eq!(world.subject_issuers, [ISSUER]);
+}
+
+#[test]
+fn workload_of_server_belongs_to_the_first_issuer() {
+    let other = "https://b.example";
+    let refusal = || Err(AuthError::ClientOfAnotherIssuer { issuer: other.into() });
+    let mut world = world(Config::workload_of_server);
+    world.request("x").unwrap();
+    migrate(&mut world, other);
+    assert_eq!(world.request("x"), refusal());
+    // The stored record binds it as well, until it is forgotten.
+    let mut world = world.restart_with(Config::workload_of_server);
+    assert_eq!(world.request("x"), refusal());
+    assert_eq!(world.subject_issuers, [ISSUER]);
+    world.authorizer.forget();
+    world.request("x").unwrap();
+    assert_eq!(world.subject_issuers, [ISSUER, other]);
+}
+
+#[test]
+fn token_of_a_person_is_wanted_for_the_identity_provider() {
+    let mut world = world(company);
+    world.request("x").unwrap();
+    assert_eq!(world.subject_issuers, ["https://idp.example/token"]);
 }

@@ -81,6 +81,8 @@ pub(crate) struct World {
     pub(crate) authorized: Vec<Result<(), AuthError>>,
     /// The numbers of these sign-ins.
     pub(crate) ended: Vec<SignInId>,
+    /// The issuers for which the token of the workload or the person was wanted.
+    pub(crate) subject_issuers: Vec<String>,
     /// Everything that `Debug` and `Display` have shown.
     pub(crate) shown: String,
     held_locks: Vec<RecordId>,
@@ -136,6 +138,7 @@ impl World {
             states: Vec::new(),
             authorized: Vec::new(),
             ended: Vec::new(),
+            subject_issuers: Vec::new(),
             shown: String::new(),
             held_locks: Vec::new(),
             sent: 0,
@@ -320,7 +323,8 @@ impl World {
             AuthAction::Sign { id, .. } => {
                 Some(Box::new(move |it| it.handle_signed(now, id, Ok(&[7; 64]))))
             }
-            AuthAction::Subject { id } => {
+            AuthAction::Subject { id, issuer } => {
+                self.subject_issuers.push(issuer);
                 let subject = Ok(Secret::new("canary-subject"));
                 Some(Box::new(move |it| it.handle_subject(now, id, subject)))
             }

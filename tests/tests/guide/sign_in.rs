@@ -53,8 +53,20 @@ fn of_a_service() -> Result<SignIn, Box<dyn Error>> {
 }
 
 #[expect(dead_code, reason = "it compiles, which is what the page needs")]
+fn of_a_workload(sign_in: SignIn) {
+    let sign_in = sign_in
+        .subject(|issuer| async move { workload_token(&issuer) })
+        .settings(|settings| settings.workload("https://auth.example.com"));
+    drop(sign_in);
+}
+
+fn workload_token(issuer: &str) -> std::io::Result<Secret> {
+    Ok(Secret::new(format!("a token for {issuer}")))
+}
+
+#[expect(dead_code, reason = "it compiles, which is what the page needs")]
 fn of_a_company(sign_in: SignIn) {
-    let sign_in = sign_in.subject(|| async { id_token() }).settings(|settings| {
+    let sign_in = sign_in.subject(|_| async { id_token() }).settings(|settings| {
         let provider = IdentityProvider::new("https://idp.example.com/token", "my-app");
         settings.client("https://auth.example.com", "my-app-there", None).enterprise(provider)
     });

@@ -53,14 +53,14 @@ impl Kind {
                 let provider = IdentityProvider::new("http://localhost:9000/idp/token", "app");
                 with_secret(config).enterprise(provider.secret("canary-idp"))
             }
-            Self::Workload => config.workload(),
+            Self::Workload => config.workload(ISSUER),
         }
     }
 
     fn sign_in(self, vault: impl Vault + 'static) -> SignIn {
         let sign_in = SignIn::new(vault)
             .settings(move |config| self.settings(config))
-            .subject(|| async { Ok(Secret::new("canary-subject")) });
+            .subject(|_| async { Ok(Secret::new("canary-subject")) });
         match self {
             Self::Key => sign_in.client_key(TestKey::default(), Some("k")),
             Self::Bound => sign_in.proof_key(TestKey::default()),

@@ -39,7 +39,7 @@ fn pair(secret: Option<&'static str>) -> (Pair, AuthServer) {
     let guard = server.clone();
     protected.authorize = Some(Arc::new(move |head| guard.authorize(head)));
     let sign_in = SignIn::new(MemoryVault::new())
-        .subject(|| async { Ok(Secret::new("canary-subject")) })
+        .subject(|_| async { Ok(Secret::new("canary-subject")) })
         .client_key(TestKey, None)
         .proof_key(TestKey)
         .settings(move |settings| {

@@ -16,7 +16,7 @@ use super::signer::Signer;
 use super::vault::{AuthFuture, Vault};
 
 type Settings = dyn Fn(Config) -> Config + Send + Sync;
-type Subject = dyn Fn() -> AuthFuture<io::Result<Secret>> + Send + Sync;
+type Subject = dyn Fn(String) -> AuthFuture<io::Result<Secret>> + Send + Sync;
 
 /// Settings of a client's sign-in: its vault, consent and keys. Clones share the vault.
 #[derive(Clone)]
@@ -77,12 +77,14 @@ impl SignIn {
 
     /// Sets the function that returns the token to exchange: of the workload
     /// ([`Config::workload`]), or of the user's sign-in at the company ([`Config::enterprise`]).
-    /// Each sign-in calls it.
-    pub fn subject<F>(mut self, give: impl Fn() -> F + Send + Sync + 'static) -> Self
+    /// Each sign-in calls it with the issuer to which the token is sent: the authorization server,
+    /// or the identity provider of the company. For an issuer that it does not know, the function
+    /// must return an error, or a token that only this issuer accepts.
+    pub fn subject<F>(mut self, give: impl Fn(String) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = io::Result<Secret>> + Send + 'static,
     {
-        self.subject = Some(Arc::new(move || Box::pin(give())));
+        self.subject = Some(Arc::new(move |issuer| Box::pin(give(issuer))));
         self
     }
 

@@ -424,7 +424,7 @@ impl AuthModel {
                 self.open.push(OpenAction::Consent(page));
             }
             AuthAction::Sign { id, key, .. } => self.open.push(OpenAction::Sign(id, key)),
-            AuthAction::Subject { id } => self.open.push(OpenAction::Subject(id)),
+            AuthAction::Subject { id, .. } => self.open.push(OpenAction::Subject(id)),
             AuthAction::Resume => self.send_held(),
             AuthAction::Changed(state) => self.change(&state),
             AuthAction::Authorized { id, .. } => {

@@ -41,10 +41,14 @@ impl RunSettings {
                 let provider = IdentityProvider::new(PROVIDER, "app").secret(&idp_secret);
                 config.client(ISSUER, "preset", Some(&secret)).enterprise(provider)
             }
+            6 if is_set(0) => {
+                subject_hosts = &["a.example"];
+                config.workload(ISSUER)
+            }
             6 => {
                 // Without metadata the origin of the server is the issuer.
                 subject_hosts = &["a.example", "b.example", "s.example"];
-                config.workload()
+                config.workload_of_server()
             }
             _ => {
                 let method = AuthMethod::SecretPost;

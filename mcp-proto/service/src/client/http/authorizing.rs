@@ -115,7 +115,7 @@ impl Authorizing {
                 self.ask(page)
             }
             AuthAction::Sign { id, key, input } => self.sign(id, key, input),
-            AuthAction::Subject { id } => self.subject(id),
+            AuthAction::Subject { id, issuer } => self.subject(id, issuer),
             AuthAction::StopListening => {
                 self.tasks.retain(|task| task.purpose != TaskPurpose::Consent);
                 self.pending = None;
@@ -226,12 +226,12 @@ impl Authorizing {
         catching(sign, SignInStep::Signed(id, Err(panicked())))
     }
 
-    /// Gets the token of a workload or a user from the application.
-    fn subject(&self, id: SubjectId) -> AuthFuture<SignInStep> {
+    /// Gets the token of a workload or a user from the application, to be sent to this issuer.
+    fn subject(&self, id: SubjectId, issuer: String) -> AuthFuture<SignInStep> {
         let subject = self.sign_in.subject.clone();
         let give = async move {
             let given = match subject {
-                Some(subject) => subject().await,
+                Some(subject) => subject(issuer).await,
                 None => Err(io::Error::other("there is no function for the subject token")),
             };
             SignInStep::Subject(id, given)
