@@ -132,7 +132,8 @@ pub struct Limits {
     /// Then it is answered with 503.
     pub verify_timeout: Duration,
     /// The longest time that an HTTP connection may be open with nothing in flight; default 75 s.
-    /// Then it is closed.
+    /// Then it is closed. With zero it is closed after its answers, and its first request may take
+    /// `head_timeout` to begin.
     pub connection_idle_timeout: Duration,
     /// The longest time that an HTTP response may be silent; default 15 s. Then the response
     /// becomes a stream of events, unless it is one already, and a comment is sent to keep the

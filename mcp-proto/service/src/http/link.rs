@@ -24,6 +24,8 @@ use mcp_proto::{RequestId, UsageError};
 pub struct HttpLink {
     shared: Arc<ServerShared>,
     number: u64,
+    /// The longest time for which the client may read nothing of a long output.
+    max_unread: Duration,
     connection: Connection,
     activity: Activity,
     meter: Arc<Meter>,
@@ -38,7 +40,12 @@ impl HttpLink {
         connection: Connection,
         meter: Arc<Meter>,
     ) -> Self {
-        Self { shared, number, connection, activity: Activity::Idle, meter, verifying: None }
+        let limits = &shared.config.server.limits;
+        // An answer takes time to read, also on a connection without idle time.
+        let idle = Some(limits.connection_idle_timeout).filter(|idle| !idle.is_zero());
+        let max_unread = idle.unwrap_or(limits.drain);
+        let activity = Activity::Idle;
+        Self { shared, number, max_unread, connection, activity, meter, verifying: None }
     }
 
     /// Polls the verification of a token, if it is new or was `woken`. Returns whether there is a
@@ -108,7 +115,7 @@ impl Link for HttpLink {
     }
 
     fn max_unread(&self) -> Option<Duration> {
-        Some(self.shared.config.server.limits.connection_idle_timeout)
+        Some(self.max_unread)
     }
 
     fn handle_disconnect(&mut self, now: Instant) -> bool {

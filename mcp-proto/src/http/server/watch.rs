@@ -2,6 +2,7 @@
 //!
 //! In: the timeout of a state, and the time. Out: the timer that has expired.
 
+use crate::limits::Limits;
 use crate::time::{Duration, Instant};
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -24,8 +25,11 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Waits for the first request until this time.
-    pub(super) fn new(idle_until: Instant) -> Self {
+    /// Waits for the first request of a connection that was accepted at `now`.
+    pub(super) fn new(now: Instant, limits: &Limits) -> Self {
+        // A connection without idle time still has to transport a request.
+        let idle = Some(limits.connection_idle_timeout).filter(|idle| !idle.is_zero());
+        let idle_until = now + idle.unwrap_or(limits.head_timeout);
         Self { watched: Some((idle_until, ConnectionTimer::Idle)), drains: Instant::NEVER }
     }
 

@@ -43,6 +43,49 @@ fn longest_drain_leaves_no_end_of_patience() {
     assert_eq!(site.server.shutdown_timeout(), Duration::MAX);
 }
 
+/// A site that closes connections with nothing in flight at once.
+fn without_idle_time(text: String) -> Site {
+    let mut config = Config::default();
+    config.server.limits.connection_idle_timeout = Duration::ZERO;
+    let handler = move |_: Value, _| {
+        let text = text.clone();
+        async move { text }
+    };
+    Site::with(registry(handler), config)
+}
+
+#[test]
+fn connection_without_idle_time_waits_for_its_first_request() {
+    let mut site = without_idle_time("done".into());
+    let [mut socket, mut silent] = [idle(&site, 1), idle(&site, 2)];
+    site.pass(Duration::from_secs(9));
+    socket.turn();
+    assert!(!socket.service.is_closed(), "before Limits::head_timeout");
+    socket.call_modern(1);
+    assert!(socket.out().contains("done"));
+    socket.turn();
+    assert!(socket.service.is_closed(), "after its answer");
+    site.pass(Duration::from_secs(1));
+    silent.turn();
+    assert!(silent.service.is_closed(), "after Limits::head_timeout");
+}
+
+#[test]
+fn long_answer_without_idle_time_is_read_within_the_drain() {
+    const LONG: usize = 3 << 20;
+    let mut site = without_idle_time("x".repeat(LONG));
+    let mut socket = idle(&site, 1);
+    socket.call_modern(1);
+    site.pass(Duration::from_secs(1));
+    socket.turn();
+    assert!(socket.out().len() > LONG);
+    let mut socket = idle(&site, 1);
+    socket.call_modern(1);
+    site.pass(Duration::from_secs(2));
+    socket.turn();
+    assert!(socket.out().len() < LONG, "after Limits::drain");
+}
+
 #[test]
 fn second_hour_21_a_change_wakes_no_idle_connection() {
     let mut registry = registry(|_: Value, _| async { "done" });

@@ -78,7 +78,7 @@ impl Connection {
     pub fn new(now: Instant, declaration: Arc<Declaration>, config: Arc<Config>) -> Self {
         Self {
             reader: Intake::new(&config.server),
-            watch: Watch::new(now + config.server.limits.connection_idle_timeout),
+            watch: Watch::new(now, &config.server.limits),
             declaration,
             config,
             peer: None,
