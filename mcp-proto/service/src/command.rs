@@ -130,8 +130,8 @@ impl Command {
     /// [`Stderr::stdio`]. On Unix the process leads its own group, which a
     /// [`ProcessGroup`](super::ProcessGroup) ends.
     pub fn to_std(&self) -> std::process::Command {
-        let batch_file = self.batch_file();
-        let program = batch_file.as_deref().map_or(&*self.program, Path::as_os_str);
+        let file = self.program_file();
+        let program = file.as_deref().map_or(&*self.program, Path::as_os_str);
         let mut command = std::process::Command::new(program);
         self.inherited_env.apply(&mut command);
         command.args(&self.args).envs(self.env.iter().map(|(key, value)| (key, value)));
@@ -156,8 +156,8 @@ impl Command {
         matches!(self.stderr, Stderr::Inherit) && io::IsTerminal::is_terminal(&io::stderr())
     }
 
-    /// The batch file of the program, on Windows.
-    fn batch_file(&self) -> Option<PathBuf> {
+    /// The file of the program on Windows, if the standard library would not find it.
+    fn program_file(&self) -> Option<PathBuf> {
         if !cfg!(windows) {
             return None;
         }
@@ -167,7 +167,7 @@ impl Command {
             own.map(|(_, value)| value.clone()).or_else(|| std::env::var_os(name))
         };
         let (path, extensions) = (read("PATH")?, read("PATHEXT"));
-        super::batch_file::find(&self.program, &path, extensions.as_deref(), Path::is_file)
+        super::program_file::find(&self.program, &path, extensions.as_deref(), Path::is_file)
     }
 
     /// For adapters: adds the names of the program and its folder to an error, and keeps the kind.

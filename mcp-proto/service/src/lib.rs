@@ -109,7 +109,6 @@ extern crate alloc;
 mod app;
 #[cfg(feature = "auth")]
 pub mod auth;
-mod batch_file;
 mod bridge;
 mod cancel;
 mod catalog;
@@ -142,6 +141,7 @@ mod nearest;
 mod output;
 mod panics;
 mod process_group;
+mod program_file;
 mod read_ahead;
 mod registry;
 mod remote_tools;

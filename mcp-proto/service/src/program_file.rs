@@ -1,8 +1,9 @@
-//! Lookup of the batch file of a program's name on Windows.
+//! Lookup of the file of a program's name on Windows.
 //!
-//! In: the name of a server, and the variables `PATH` and `PATHEXT`. Out: the path of a `.cmd` or
-//! `.bat` file, if a terminal would start that. Package managers install launchers such as `npx` as
-//! batch files, but the system itself only looks for `NAME.exe`. The standard library escapes the
+//! In: the name of a server, and the variables `PATH` and `PATHEXT`. Out: the path of the file that
+//! a terminal would start, if the standard library would not find it. Package managers install
+//! launchers such as `npx` as batch files, but the standard library only looks for `NAME.exe`. For
+//! a name with a dot, such as `python3.12`, it does not even look for that. It escapes the
 //! arguments of a batch file, and refuses arguments that cannot be escaped.
 
 use alloc::borrow::ToOwned;
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// Extensions of files that Windows starts without another program, in its order.
 const EXTENSIONS: [&str; 4] = [".COM", ".EXE", ".BAT", ".CMD"];
 
-/// Returns the batch file for `program`; `None` if the system finds the program itself.
+/// Returns the file for `program`; `None` if the standard library finds the program itself.
 ///
 /// A name is looked up in the absolute folders of `path`, so that no file in the current folder is
 /// started. `extensions` is the value of `PATHEXT`.
@@ -44,8 +45,10 @@ pub(super) fn find(
         .flat_map(|folder| extensions.iter().map(move |extension| (folder, *extension)))
         .map(|(folder, extension)| (folder.join(with(program, extension)), extension))
         .find(|(file, _)| exists(file))?;
-    let is_batch = [".BAT", ".CMD"].iter().any(|it| it.eq_ignore_ascii_case(extension));
-    is_batch.then_some(file)
+    // In PATH the standard library only completes names without a dot.
+    let is_completed = is_path || !program.as_encoded_bytes().contains(&b'.');
+    let is_found = is_completed && extension.eq_ignore_ascii_case(".EXE");
+    (!is_found).then_some(file)
 }
 
 fn absolute(path: &OsStr) -> Vec<PathBuf> {
@@ -104,6 +107,17 @@ mod tests {
         for complete in ["npx.cmd", "npx.Exe"] {
             assert_eq!(found(complete, &[A], None, &[&file(A, "npx.cmd.CMD")]), None);
         }
+    }
+
+    #[test]
+    fn programs_that_the_standard_library_does_not_find_are_found() {
+        let python = file(A, "python3.12.EXE");
+        assert_eq!(found("python3.12", &[A], None, &[&python]), Some(python.into()));
+        let (com, exe) = (file(A, "server.COM"), file(A, "server.EXE"));
+        assert_eq!(found("server", &[A], None, &[&com, &exe]), Some(com.into()));
+        // The standard library completes each path.
+        let (program, exe) = (file(A, "server-1.2"), file(A, "server-1.2.EXE"));
+        assert_eq!(found(&program, &[B], None, &[&exe]), None);
     }
 
     #[test]
