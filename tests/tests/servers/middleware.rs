@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
-use mcp_proto::Json;
 use mcp_proto::client::{CallError, Config, Negotiation};
 use mcp_proto::server::Outcome;
 use mcp_proto::types::{
-    ElicitAction, ElicitRequestFormParams, ElicitResult, Implementation, RequestedSchema, Resource,
-    ResourceContents,
+    ContentBlock, ElicitAction, ElicitRequestFormParams, ElicitResult, Implementation, Prompt,
+    PromptMessage, RequestedSchema, Resource, ResourceContents, Role,
 };
+use mcp_proto::{ErrorData, Json};
 use mcp_service::testing::Pair;
 use mcp_service::{
     Context, Handler, HandlerKind, HandlerRequest, Interrupt, Next, Registry, Tasks,
@@ -71,6 +71,46 @@ fn request_may_be_refused_and_answered_without_its_handler() {
     let Err(CallError::Error { error, .. }) = pair.run(read) else { panic!("it was read") };
     assert_eq!((error.code.0, &*error.message), (-32603, "closed"));
     assert!(taken(&log).is_empty());
+}
+
+#[test]
+fn read_that_fails_is_repeated() {
+    let mut registry = Registry::new(Implementation::new("layers", "1"));
+    let reads = Arc::new(Mutex::new(0));
+    let read = move |uri: String, _| {
+        let mut reads = reads.lock().unwrap();
+        *reads += 1;
+        let content = (*reads > 1).then(|| ResourceContents::text(uri, "text"));
+        async move { content.ok_or_else(|| ErrorData::internal("busy")) }
+    };
+    registry.resource(Resource::new("a:b", "b"), read).unwrap();
+    registry.around_all(|request: HandlerRequest, next: Next| async move {
+        match next.clone().run(request.clone()).await {
+            Outcome::Error(error) if error.message == "busy" => next.run(request).await,
+            outcome => outcome,
+        }
+    });
+    let mut pair = Pair::new(registry);
+    let read = pair.client().read_resource("a:b");
+    pair.run(read).unwrap();
+}
+
+#[test]
+fn subject_of_a_request_is_its_tool_its_prompt_or_its_resource() {
+    let (mut registry, log) = registry();
+    let get = |_: Json, _| async { PromptMessage::new(Role::User, ContentBlock::text("ask")) };
+    registry.prompt(Prompt::new("ask"), get).unwrap();
+    let noted = log.clone();
+    registry.around_all(move |request: HandlerRequest, next: Next| {
+        note(&noted, format!("{:?}", request.subject()));
+        next.run(request)
+    });
+    let mut pair = Pair::new(registry);
+    let client = pair.client();
+    text(&mut pair).unwrap();
+    pair.run(client.read_resource("a:b")).unwrap();
+    pair.run(client.get_prompt("ask", &json!({}))).unwrap();
+    assert_eq!(taken(&log), [r#"Some("echo")"#, "echo", r#"Some("a:b")"#, r#"Some("ask")"#]);
 }
 
 #[test]

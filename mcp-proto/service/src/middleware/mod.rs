@@ -5,6 +5,7 @@
 
 mod limits;
 
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::string::String;
@@ -18,6 +19,7 @@ use super::handler::Handler;
 use super::handler_call::{BoxFuture, HandlerArgs, HandlerCall};
 use super::result::tool_outcome;
 use super::{Context, Registry};
+use mcp_proto::headers::name_in;
 use mcp_proto::internals::NewHandlerIds;
 use mcp_proto::message::Method;
 use mcp_proto::server::{HandlerId, Outcome};
@@ -80,6 +82,12 @@ pub struct HandlerRequest {
 }
 
 impl HandlerRequest {
+    /// The name of the tool or prompt, the URI of the resource, or the id of the task, as in the
+    /// header `Mcp-Name`; `None` for other methods.
+    pub fn subject(&self) -> Option<Cow<'_, str>> {
+        name_in(&self.method, &self.params)
+    }
+
     /// An outcome that refuses the request: for a tool a result with `isError` and this text, for
     /// the model; else a JSON-RPC error with -32603.
     pub fn refuse(&self, text: impl Into<String>) -> Outcome {
@@ -93,7 +101,9 @@ impl HandlerRequest {
     }
 }
 
-/// The inner functions around a handler, and the handler.
+/// The inner functions around a handler, and the handler. With a clone a function can run them
+/// again, such as after a failed read.
+#[derive(Clone)]
 pub struct Next {
     layers: Layers,
     at: usize,
@@ -113,14 +123,7 @@ impl Next {
         let rest = self.layers.0.iter().enumerate().skip(self.at);
         let found = rest.into_iter().find(|(_, layer)| layer.is_around(request.kind, self.id));
         if let Some((at, layer)) = found {
-            let next = Self {
-                layers: self.layers.clone(),
-                at: at + 1,
-                method: self.method.clone(),
-                handler: self.handler.clone(),
-                checks: self.checks.clone(),
-                id: self.id,
-            };
+            let next = Self { at: at + 1, ..self.clone() };
             return (layer.f)(request, next);
         }
         let HandlerRequest { params, arguments, context, .. } = request;

@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::fmt;
 
 use crate::Socket;
 
@@ -12,4 +13,10 @@ pub struct Dialed {
     pub socket: Box<dyn Socket>,
     /// The protocol that the server has chosen within TLS; `None` without a choice.
     pub protocol: Option<Vec<u8>>,
+}
+
+impl fmt::Debug for Dialed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dialed").field("protocol", &self.protocol).finish_non_exhaustive()
+    }
 }
