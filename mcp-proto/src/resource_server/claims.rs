@@ -278,9 +278,11 @@ fn texts(value: Raw<'_>, max: usize) -> Vec<String> {
     texts
 }
 
-/// A member that is a `NumericDate`; fails if the member has another form.
+/// A member that is a `NumericDate`; fails if the member has another form. As for the other claims,
+/// `null` is no value: some servers write it for each claim that a token does not have.
 fn time(object: Raw<'_>, name: &str) -> Result<Option<Duration>, ()> {
-    let Some(value) = object.member(name) else { return Ok(None) };
+    let value = object.member(name).filter(|value| value.0 != b"null");
+    let Some(value) = value else { return Ok(None) };
     let number = core::str::from_utf8(value.0).ok().and_then(|text| text.parse::<f64>().ok());
     let time = number.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     time.map(Some).ok_or(())
@@ -318,6 +320,7 @@ mod tests {
             (format!("{ISSUER},{AUDIENCE}"), Some(ClaimError::NoExpiry)),
             (ok.replace("1800000001", "1799999940"), Some(ClaimError::Expired)),
             (ok.replace("1800000001", "0"), Some(ClaimError::Expired)),
+            (ok.replace("1800000001", "null"), Some(ClaimError::NoExpiry)),
             (ok.replace("1800000001", "\"1800000001\""), None),
             (ok.replace("1800000001", "-1"), None),
             (ok.replace("1800000001", "1e400"), None),
@@ -332,6 +335,7 @@ mod tests {
             ok.replace("1800000001", "1800000000.5"),
             ok.replace("\"https://s.example/mcp\"", r#"["x","api://s"]"#),
             format!("{ok},\"nbf\":1800000060"),
+            format!("{ok},\"nbf\":null"),
         ] {
             assert_eq!(check(&members), Ok(()), "{members}");
         }
