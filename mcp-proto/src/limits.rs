@@ -2,6 +2,9 @@
 
 use crate::time::Duration;
 
+/// The maximum length of a message, whatever its limit is: positions in messages have 32 bits.
+pub(crate) const MAX_MESSAGE_BYTES: usize = u32::MAX as usize - 1;
+
 /// The limits of a machine. Memory and waits stay within them, whatever a peer sends.
 ///
 /// ```
@@ -24,11 +27,11 @@ pub struct Limits {
     /// More are answered with 431.
     pub max_fields: usize,
     /// The maximum length of the body of an HTTP request, in bytes; default 4 MiB. A longer body is
-    /// answered with 413, at once if its length is announced.
+    /// answered with 413, at once if its length is announced. Never more than 4 GiB.
     pub max_body_bytes: usize,
     /// The maximum length of a server-sent event that a client reads, in bytes of its lines without
     /// line ends and comments; default 16 MiB. A longer event is reported and skipped. If the event
-    /// is the answer to a call, the call fails.
+    /// is the answer to a call, the call fails. Never more than 4 GiB.
     pub max_sse_event_bytes: usize,
     /// The maximum nesting of arrays and objects in a message; default 128. A greater value counts
     /// as 128. A deeper message is answered with -32600.

@@ -13,6 +13,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use crate::json::spare::{LARGE, MAX_KEPT};
 use crate::json::{BYTE_ORDER_MARK as BOM, Spare};
+use crate::limits::MAX_MESSAGE_BYTES;
 
 /// Item read by a [`LineReader`].
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -52,7 +53,7 @@ impl LineReader {
     /// A reader for lines of at most `max_line_bytes`, in bytes without the newline.
     pub fn new(max_line_bytes: usize) -> Self {
         Self {
-            max: max_line_bytes.min(u32::MAX as usize - 1),
+            max: max_line_bytes.min(MAX_MESSAGE_BYTES),
             input: Bytes::new(),
             partial: Vec::new(),
             spare: Spare::new(),

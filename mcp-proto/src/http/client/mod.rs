@@ -77,7 +77,7 @@ use core::fmt;
 use crate::client::recovery::Refusal;
 use crate::client::{self, CallError, ClientAction, ClientEvent, Undelivered};
 use crate::error::UsageError;
-use crate::limits::Limits;
+use crate::limits::{Limits, MAX_MESSAGE_BYTES};
 use crate::machine::Binding;
 use crate::message::{MessageReader, Outgoing};
 use crate::time::Instant;
@@ -154,6 +154,10 @@ impl Client {
         let Config { url, mut client, listens, trusts_endpoint_origin, fields } = config;
         if let Some(cache) = &mut client.cache {
             cache.server.get_or_insert_with(|| url.to_string().into());
+        }
+        let Limits { max_line_bytes, max_sse_event_bytes, .. } = &mut client.limits;
+        for max in [max_line_bytes, max_sse_event_bytes] {
+            *max = MAX_MESSAGE_BYTES.min(*max);
         }
         let sse = SseTransport::new(client.verdict.as_ref(), trusts_endpoint_origin);
         let exchanges = Exchanges::new(client.limits.max_client_connections);

@@ -231,3 +231,26 @@ fn encoding(head: &StatusHead) -> Option<String> {
     let coding = media::content_coding(head.field("Content-Encoding")?)?;
     Some(String::from_utf8_lossy(coding).chars().take(100).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::boxed::Box;
+
+    use super::super::{Client, Config};
+    use crate::client;
+    use crate::limits::MAX_MESSAGE_BYTES;
+    use crate::types::Implementation;
+    use crate::url::Url;
+
+    #[test]
+    fn answer_beyond_32_bits_is_too_long_whatever_its_limit() {
+        let mut config = client::Config::new(Implementation::new("a", "1"));
+        config.limits.max_line_bytes = usize::MAX;
+        config.limits.max_sse_event_bytes = usize::MAX;
+        let url = Url::parse("http://localhost/mcp").unwrap();
+        let client = Client::new(Config::new(url, config), Box::new(|| [0; 16]));
+        let limits = client.limits();
+        let read = [limits.max_line_bytes, limits.max_sse_event_bytes];
+        assert_eq!(read, [MAX_MESSAGE_BYTES; 2]);
+    }
+}

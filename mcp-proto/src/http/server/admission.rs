@@ -24,6 +24,7 @@ use super::request::{ReceivedBody, counted};
 use super::{Config, Exchange, RequestCache};
 use crate::budget::{Account, SMALL};
 use crate::frame::http1::{Head, HeadSource, ResponseHead};
+use crate::limits::MAX_MESSAGE_BYTES;
 use crate::resource_server::VerifiedToken;
 use crate::server::{Declaration, Extensions};
 use crate::time::Instant;
@@ -143,8 +144,13 @@ impl Admission {
         }
         let bytes = if length > SMALL { length } else { 0 };
         let bytes = bytes.saturating_add(counted(head));
-        if bytes > 0 && account.admit(bytes).is_err() {
-            return Err(503);
+        if bytes > 0 {
+            if length > MAX_MESSAGE_BYTES {
+                return Err(413);
+            }
+            if account.admit(bytes).is_err() {
+                return Err(503);
+            }
         }
         body.add(data);
         Ok(())
@@ -196,5 +202,38 @@ impl Admission {
             exchange.set_peer(client_address(&config.trusted_proxies, peer, &head));
         }
         exchange
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The beginning of a body that is not in memory.
+    struct Huge;
+
+    impl Buf for Huge {
+        fn remaining(&self) -> usize {
+            MAX_MESSAGE_BYTES + 1
+        }
+
+        fn chunk(&self) -> &[u8] {
+            &[]
+        }
+
+        fn advance(&mut self, _: usize) {}
+    }
+
+    #[test]
+    fn body_beyond_32_bits_is_too_long_whatever_its_limit() {
+        let mut config = Config::default();
+        config.server.limits.max_body_bytes = usize::MAX;
+        let mut head = Head::new("POST", "/mcp");
+        for (name, value) in [("Host", "localhost"), ("Content-Type", "application/json")] {
+            head.push(name, value.as_bytes());
+        }
+        head.push("Accept", b"application/json, text/event-stream");
+        let mut admission = Admission::new(&Arc::new(config), head).unwrap();
+        assert_eq!(admission.add(Huge), Err(413));
     }
 }
