@@ -130,17 +130,29 @@ fn root(text: &str) -> Result<Root, Failure> {
     let path = fs::canonicalize(text)
         .map_err(|error| Failure::usage(format!("--root: {text}: {error}")))?;
     let path = path.to_str().ok_or_else(|| Failure::usage("--root: the path is not UTF-8"))?;
-    let mut uri = String::from(if path.starts_with('/') { "file://" } else { "file:///" });
+    Ok(Root::new(file_uri(path, cfg!(windows))))
+}
+
+/// The URI of an absolute path. A path of Windows may have a drive or a network folder, and may
+/// begin with `\\?\` ([RFC 8089, appendix E](https://www.rfc-editor.org/rfc/rfc8089#appendix-E)).
+fn file_uri(path: &str, is_windows: bool) -> String {
+    let path = if is_windows { path.replace('\\', "/") } else { path.to_owned() };
+    let path = path.strip_prefix("//?/").filter(|_| is_windows).unwrap_or(&path);
+    let (start, path) = match path.strip_prefix("UNC/") {
+        Some(share) => ("file://", share),
+        None if path.starts_with('/') => ("file://", path),
+        None => ("file:///", path),
+    };
+    let mut uri = String::from(start);
     for byte in path.bytes() {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b':' => {
                 uri.push(char::from(byte));
             }
-            b'\\' if cfg!(windows) => uri.push('/'),
             byte => uri.extend(["%".to_owned(), format!("{byte:02X}")]),
         }
     }
-    Ok(Root::new(uri))
+    uri
 }
 
 /// A connection, which may still be opening.
@@ -275,4 +287,23 @@ pub(crate) async fn with<T>(
     let is_cancelled = done.as_ref().is_err_and(|failure| failure.exit == Exit::Interrupted);
     session.close_after(if is_cancelled { CANCEL_DELAY } else { Duration::ZERO }).await;
     done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folder_of_windows_has_the_uri_of_its_drive_or_its_share() {
+        for (path, is_windows, uri) in [
+            (r"\\?\C:\work\a b", true, "file:///C:/work/a%20b"),
+            (r"\\?\UNC\server\share\a", true, "file://server/share/a"),
+            (r"C:\work", true, "file:///C:/work"),
+            (r"/a b\c?", false, "file:///a%20b%5Cc%3F"),
+            ("//?/UNC/a", false, "file:////%3F/UNC/a"),
+        ] {
+            assert_eq!(file_uri(path, is_windows), uri, "{path}");
+            assert_eq!(Root::check_all(&[Root::new(uri)]), Ok(()));
+        }
+    }
 }
