@@ -4,7 +4,7 @@
 //! only `--login` asks a person.
 
 use std::env;
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, IsTerminal};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -150,9 +150,19 @@ fn show(url: &Url) -> io::Result<()> {
     Ok(())
 }
 
+/// The way around the limit for a line of a terminal. Of a longer line also the end is lost.
+const LONG_LINE: &str = "(A terminal of macOS takes at most 1,024 characters. For a longer address
+press ^C, run `stty -icanon`, and sign in again.)";
+
+/// The advice about long addresses.
+fn advice(is_apple: bool, is_terminal: bool) -> &'static str {
+    if is_apple && is_terminal { LONG_LINE } else { "" }
+}
+
 /// Shows a text, and reads a line.
 fn ask(text: &str) -> io::Result<String> {
-    print::notes(&text.lines().collect::<Vec<_>>());
+    let advice = advice(cfg!(target_vendor = "apple"), io::stdin().is_terminal());
+    print::notes(&advice.lines().chain(text.lines()).collect::<Vec<_>>());
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     Ok(line)
@@ -171,6 +181,14 @@ mod tests {
     }
 
     type Setter = fn(Config) -> Config;
+
+    #[test]
+    fn terminal_of_macos_needs_another_mode_for_long_addresses() {
+        assert!(advice(true, true).contains("stty -icanon"));
+        for (is_apple, is_terminal) in [(true, false), (false, true), (false, false)] {
+            assert_eq!(advice(is_apple, is_terminal), "");
+        }
+    }
 
     #[test]
     fn each_exception_is_an_option() {
