@@ -62,7 +62,6 @@ impl Runtime for Tokio {
         self.handle.runtime_flavor() != RuntimeFlavor::CurrentThread
     }
 
-    #[cfg(target_has_atomic = "64")]
     fn park_count(&self) -> Option<u64> {
         (!self.spawns_handlers()).then(|| self.handle.metrics().worker_park_count(0))
     }
