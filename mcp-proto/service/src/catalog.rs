@@ -113,6 +113,9 @@ impl Catalog {
     /// `Ok`. Returns the value of `change`. Updates wait for each other: `change` must not update
     /// the same catalog.
     ///
+    /// `change` may put another registry in its place. Tasks continue: their store and
+    /// configuration stay, except for those that the other registry sets.
+    ///
     /// Fails with the error of `change`, and then changes nothing.
     pub fn update<T>(
         &self,
@@ -120,23 +123,25 @@ impl Catalog {
     ) -> Result<T, UsageError> {
         // Dropped without the lock, also after an error or a panic of `change`.
         let (before, mut registry);
-        let (result, snapshot, mailboxes) = {
+        let (result, snapshot, mailboxes, replaced) = {
             let _alone = self.shared.updating.lock();
             before = self.with(|state| state.snapshot.clone());
             registry = before.registry.clone();
             let result = change(&mut registry)?;
+            let replaced = before.registry.task_manager.replace(&mut registry.task_manager);
             let snapshot = CatalogSnapshot::new(registry, before.generation + 1);
             let mailboxes = self.with(|state| {
                 state.snapshot = snapshot.clone();
                 self.shared.generation.store(snapshot.generation, Ordering::Release);
                 state.mailboxes()
             });
-            (result, snapshot, mailboxes)
+            (result, snapshot, mailboxes, replaced)
         };
         // Waking a driver or dropping a handler may run anything, an update too.
         for mailbox in mailboxes {
             mailbox.queue_snapshot(snapshot.clone());
         }
+        drop(replaced);
         Ok(result)
     }
 

@@ -15,6 +15,7 @@ mod late;
 mod limits;
 mod listen;
 mod principals;
+mod replaced;
 mod starts;
 mod stores;
 mod world;

@@ -4,33 +4,63 @@
 
 use alloc::sync::Arc;
 
+use super::guarded_store::GuardedStore;
+use super::memory::MemoryStore;
 use super::store::TaskStore;
 use super::watched::{TaskWatcher, WatchedTasks};
 use crate::lock::Lock;
 
-/// The store of a server. One lock holds both parts, so that no store misses its watcher.
+/// The store of a server. One lock holds all parts, so that no store misses its watcher.
 pub(super) struct CurrentStore(Lock<StoreSlot>);
 
 struct StoreSlot {
     store: Arc<dyn TaskStore>,
+    /// The address of the application's store; `None` if it has set none.
+    address: Option<usize>,
     /// True if the store was given a watcher.
     is_watched: bool,
 }
 
-impl CurrentStore {
-    pub(super) fn new(store: Arc<dyn TaskStore>) -> Self {
-        Self(Lock::new(StoreSlot { store, is_watched: false }))
+impl Default for CurrentStore {
+    fn default() -> Self {
+        let store = Arc::new(MemoryStore::default());
+        Self(Lock::new(StoreSlot { store, address: None, is_watched: false }))
     }
+}
 
+impl CurrentStore {
     pub(super) fn get(&self) -> Arc<dyn TaskStore> {
         self.0.lock().store.clone()
     }
 
     pub(super) fn set(&self, store: Arc<dyn TaskStore>) {
-        let before =
-            core::mem::replace(&mut *self.0.lock(), StoreSlot { store, is_watched: false });
-        // It is dropped without the lock, since it is the application's.
-        drop(before);
+        let address = Arc::as_ptr(&store).addr();
+        // The replaced store is dropped without the lock, since it is the application's.
+        drop(self.replace(Arc::new(GuardedStore(store)), address));
+    }
+
+    /// Takes over the store of another server, if the application has set one there. Returns the
+    /// replaced store.
+    pub(super) fn adopt(&self, other: &Self) -> Option<Arc<dyn TaskStore>> {
+        let (store, address) = {
+            let slot = other.0.lock();
+            (slot.store.clone(), slot.address?)
+        };
+        self.replace(store, address)
+    }
+
+    /// Replaces the store. A store that is set again keeps its watcher: a second one would stay
+    /// with the store.
+    fn replace(&self, store: Arc<dyn TaskStore>, address: usize) -> Option<Arc<dyn TaskStore>> {
+        let slot = &mut *self.0.lock();
+        if slot.address == Some(address) {
+            return Some(store);
+        }
+        let slot = core::mem::replace(
+            slot,
+            StoreSlot { store, address: Some(address), is_watched: false },
+        );
+        Some(slot.store)
     }
 
     /// Registers a watcher for changes with the store, once.

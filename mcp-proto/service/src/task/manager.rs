@@ -11,10 +11,8 @@ use core::error::Error;
 use core::fmt;
 use std::sync::OnceLock;
 
-use super::current_store::CurrentStore;
-use super::guarded_store::GuardedStore;
 use super::host::TaskHost;
-use super::memory::MemoryStore;
+use super::settings::{TaskConfig, TaskSettings};
 use super::store::{StoreError, TaskStore};
 use super::watched::WatchedTasks;
 use crate::io::unix_time;
@@ -31,39 +29,6 @@ pub(super) const MAX_RACES: usize = 64;
 
 /// The shortest lease. A shorter one would be renewed too often.
 const MIN_LEASE: Duration = Duration::from_secs(1);
-
-/// Settings of the tasks of a server.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct TaskConfig {
-    /// The lifetime of a task and its result; default 1 hour. An ended task is kept for at least 5
-    /// minutes, or 1 minute if it ended because its lifetime was over.
-    pub ttl: Duration,
-    /// The interval at which clients should poll; default 1 s.
-    pub poll_interval: Duration,
-    /// The longest result in bytes, beyond which a task fails; default 1 MiB.
-    pub max_task_bytes: usize,
-    /// The most tasks that clients subscribe to at the same time; default 1,000. Subscriptions to
-    /// more are not honoured, and clients poll those tasks.
-    pub max_watched_tasks: usize,
-    /// The time after which a task fails if its process has ended; default 60 s, at least 1 s. The
-    /// process that runs a task renews the lease after a third of this time. Tasks of live
-    /// processes fail too if the store is slower than that, or if the clocks of the processes
-    /// differ by as much.
-    pub lease: Duration,
-}
-
-impl Default for TaskConfig {
-    fn default() -> Self {
-        Self {
-            ttl: Duration::from_secs(3600),
-            poll_interval: Duration::from_secs(1),
-            max_task_bytes: 1024 * 1024,
-            max_watched_tasks: 1_000,
-            lease: Duration::from_secs(60),
-        }
-    }
-}
 
 /// The time at which a tool call becomes a task, if its client supports tasks.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -111,8 +76,7 @@ pub struct TaskManager {
 }
 
 struct ManagerShared {
-    store: CurrentStore,
-    config: Lock<TaskConfig>,
+    settings: TaskSettings,
     host: Lock<Option<Arc<TaskHost>>>,
     /// Functions that cancel the tasks whose handlers run in this process.
     running: Lock<BTreeMap<TaskId, Arc<Canceller>>>,
@@ -233,8 +197,7 @@ impl TaskManager {
     pub(crate) fn new() -> Self {
         Self {
             shared: Arc::new(ManagerShared {
-                store: CurrentStore::new(Arc::new(MemoryStore::default())),
-                config: Lock::default(),
+                settings: TaskSettings::default(),
                 host: Lock::new(None),
                 running: Lock::default(),
                 watched: Arc::default(),
@@ -243,12 +206,24 @@ impl TaskManager {
     }
 
     pub(super) fn set_store(&self, store: Arc<dyn TaskStore>) {
-        self.shared.store.set(Arc::new(GuardedStore(store)));
+        self.shared.settings.store.set(store);
+    }
+
+    /// Replaces the manager of a registry that replaces the registry of this manager: this one has
+    /// the host and the tasks. Takes over the settings of the other manager. Returns what has to be
+    /// dropped where no lock is held.
+    pub(crate) fn replace(&self, other: &mut Self) -> Option<(Self, Option<Arc<dyn TaskStore>>)> {
+        if Arc::ptr_eq(&self.shared, &other.shared) {
+            return None;
+        }
+        let other = core::mem::replace(other, self.clone());
+        let store = self.shared.settings.adopt(&other.shared.settings);
+        Some((other, store))
     }
 
     /// Registers a watcher for changes with the store, once.
     pub(super) fn watch_store(&self) {
-        self.shared.store.watch(&self.shared.watched);
+        self.shared.settings.store.watch(&self.shared.watched);
     }
 
     /// The tasks that clients subscribe to.
@@ -257,11 +232,11 @@ impl TaskManager {
     }
 
     pub(super) fn set_config(&self, config: TaskConfig) {
-        *self.shared.config.lock() = config;
+        self.shared.settings.set_config(config);
     }
 
     pub(super) fn config(&self) -> TaskConfig {
-        *self.shared.config.lock()
+        self.shared.settings.config()
     }
 
     /// The lease of the tasks that a process runs.
@@ -380,7 +355,7 @@ impl TaskManager {
     }
 
     pub(super) fn store(&self) -> Arc<dyn TaskStore> {
-        self.shared.store.get()
+        self.shared.settings.store.get()
     }
 
     pub(super) fn now(&self) -> Duration {

@@ -14,8 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use super::detached::detached;
 use super::driven::Driven;
-use super::manager::{NewTask, TaskConfig, TaskError, TaskManager, Tasks};
+use super::manager::{NewTask, TaskError, TaskManager, Tasks};
 use super::run::{TaskRun, within, within_time};
+use super::settings::TaskConfig;
 use super::store::{StoreError, TaskStore};
 use super::unclaimed::UnclaimedTask;
 use super::watch::{SubscribedTasks, subscribe};

@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | held ([`task_candidate`]) | the service of its request | an outcome, a cancellation; after its time a task is stored and the call is detached |
 //! | detached ([`run`]) | a future that the [`TaskHost`] spawns | an outcome, a cancellation, the end of the TTL |
-//! | waiting for input | nothing | `tasks/update`, which calls its handler again, detached |
+//! | waiting for input | nothing | `tasks/update`, which calls its handler again ([`resume`]), detached |
 //!
 //! Clients may subscribe to tasks: [`watch`] reports each state.
 //!
@@ -26,6 +26,7 @@ mod manager;
 mod memory;
 mod methods;
 mod run;
+mod settings;
 mod store;
 mod task_candidate;
 mod unclaimed;
@@ -34,8 +35,9 @@ mod watched;
 mod watched_store;
 
 pub use host::TaskHost;
-pub use manager::{NewTask, TaskConfig, TaskError, TaskManager, Tasks};
+pub use manager::{NewTask, TaskError, TaskManager, Tasks};
 pub use memory::MemoryStore;
+pub use settings::TaskConfig;
 pub use store::{StoreError, StoreFuture, TaskStore};
 pub use watched::TaskWatcher;
 
