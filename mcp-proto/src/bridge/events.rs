@@ -64,11 +64,8 @@ impl Bridge {
                 self.withdraw(ticket);
             }
             ClientEvent::ChangesMissed => self.report_everything(),
-            ClientEvent::NoStream { .. } => {
-                self.upstream.lose_stream();
-                let uris = self.end_listeners();
-                self.unsubscribe(&uris, client);
-            }
+            ClientEvent::NoStream { .. } => self.lose_stream(client),
+            ClientEvent::Disconnected(_) => self.keep_subscriptions(client),
             ClientEvent::Forwarded { call, method, params } => {
                 self.notification(call, method, params, client);
             }

@@ -125,6 +125,22 @@ impl Bridge {
         }
     }
 
+    /// Handles a legacy server over HTTP without a stream for changes.
+    pub(super) fn lose_stream(&mut self, client: &mut Client) {
+        self.upstream.lose_stream();
+        let uris = self.end_listeners();
+        self.unsubscribe(&uris, client);
+    }
+
+    /// Lets the client connect to a legacy server again for the subscriptions alone: at such a
+    /// server no call waits for them. A process is not started for legacy clients, whose next
+    /// request starts it.
+    pub(super) fn keep_subscriptions(&mut self, client: &mut Client) {
+        let is_legacy = self.upstream.era(client) == Some(Era::Legacy);
+        let has_legacy = client.is_over_http() && self.sessions.load().count > 0;
+        client.connect_alone(self.now, is_legacy && (has_legacy || !self.listeners.is_empty()));
+    }
+
     /// Handles `subscriptions/listen` of a modern client at a legacy server.
     pub(super) fn listen(
         &mut self,
@@ -142,6 +158,7 @@ impl Bridge {
                     self.call(caller.clone(), ask, CallOptions::default(), purpose, client);
                 }
                 self.acknowledge(about);
+                self.keep_subscriptions(client);
             }
             Err(error) => self.fail(about, error),
         }

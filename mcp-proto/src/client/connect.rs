@@ -408,7 +408,7 @@ impl Client {
 
     /// Schedules the next attempt, if anything needs a connection. Fails the calls whose timeout
     /// ends before the attempt.
-    fn schedule(&mut self, now: Instant) {
+    pub(super) fn schedule(&mut self, now: Instant) {
         let Conn::Unconnected(Unconnected { not_before, error, .. }) = &self.conn else { return };
         let not_before = *not_before;
         let error = error.clone();
@@ -420,7 +420,7 @@ impl Client {
         }
         let is_stream = self.core.binding == BindingKind::Stream;
         let restarts = is_stream && self.core.config.restart == Restart::Always;
-        if restarts || self.core.calls.any(Call::waits) {
+        if restarts || self.connects_alone || self.core.calls.any(Call::waits) {
             self.deadlines.set(ClientTimer::Recovery, not_before);
         } else {
             self.deadlines.clear(ClientTimer::Recovery);

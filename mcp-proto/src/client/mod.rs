@@ -113,6 +113,8 @@ pub struct Client {
     reconnect_rate: ReconnectRate,
     decisions: DecisionLog,
     deadlines: Deadlines<ClientTimer>,
+    /// True if the client connects again also without a call.
+    connects_alone: bool,
     /// The transport that the binding to HTTP has found.
     transport: Transport,
     /// The application's side: calls, inputs, subscriptions, outbox.
@@ -152,6 +154,7 @@ impl Client {
             reconnect_rate: ReconnectRate::default(),
             decisions: DecisionLog::default(),
             deadlines: Deadlines::new(),
+            connects_alone: false,
             transport: Transport::default(),
             core: ClientCore::new(config, binding),
         }
@@ -317,6 +320,22 @@ impl Client {
     pub fn wants_read(&self) -> bool {
         let is_connected = self.conn.is_open() && !matches!(self.conn, Conn::Unconnected(_));
         is_connected && self.core.outbox.is_empty()
+    }
+
+    /// Sets whether the client connects again also without a call, for subscriptions that a bridge
+    /// keeps: they are no calls.
+    pub(crate) fn connect_alone(&mut self, now: Instant, connects_alone: bool) {
+        self.connects_alone = connects_alone;
+        if connects_alone {
+            self.call_unconnected(now);
+        } else {
+            self.schedule(now);
+        }
+    }
+
+    /// Returns whether the transport is HTTP.
+    pub(crate) fn is_over_http(&self) -> bool {
+        self.core.binding == BindingKind::Http
     }
 
     /// The requests that renew a subscription, and whose timeout has passed. The binding may send

@@ -12,7 +12,7 @@
 //! | connected | a lost session, the third one in a row that was soon lost, and without a result | unconnected: calls that wait fail with its reason |
 //! | negotiating again | failure | the same; on a byte stream the other calls end |
 //! | connected or negotiating, over a byte stream | the end of the stream | unconnected, under a restart policy |
-//! | unconnected | a call; the time of the next attempt if something waits | negotiating; over a byte stream `Reopen` |
+//! | unconnected | a call; the time of the next attempt if something waits, or a bridge has subscriptions | negotiating; over a byte stream `Reopen` |
 //! | unconnected | a call whose time ends before the next attempt may begin | the call fails with the last reason |
 //! | unconnected | `retry_at_once`: another field, such as a token | the next attempt begins |
 //!

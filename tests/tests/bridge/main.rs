@@ -26,6 +26,7 @@ mod input_rules;
 mod inputs;
 mod kept_bytes;
 mod lasting_subscriptions;
+mod lost_servers;
 mod many_clients;
 mod missed_changes;
 mod no_stream;

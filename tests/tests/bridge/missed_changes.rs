@@ -339,7 +339,7 @@ pub(super) fn over_http(up: Era) -> Bridged {
 }
 
 /// The request of a client that subscribes to `a:1`; of a modern client also to the tools.
-fn subscription(down: Era) -> String {
+pub(super) fn subscription(down: Era) -> String {
     let filter = json!({"toolsListChanged": true, "resourceSubscriptions": ["a:1"]});
     match down {
         Era::Legacy => request(9, "resources/subscribe", &json!({"uri": "a:1"})),
@@ -349,7 +349,7 @@ fn subscription(down: Era) -> String {
     }
 }
 
-fn subscribe_at_legacy_server(bridged: &mut Bridged, down: Era) {
+pub(super) fn subscribe_at_legacy_server(bridged: &mut Bridged, down: Era) {
     bridged.client(&subscription(down));
     let asked = only(bridged.to_server());
     assert_eq!(asked["method"], "resources/subscribe");
@@ -358,7 +358,7 @@ fn subscribe_at_legacy_server(bridged: &mut Bridged, down: Era) {
 }
 
 /// The changes of lists that a client of a legacy server is notified of.
-fn lists(down: Era) -> Vec<&'static str> {
+pub(super) fn lists(down: Era) -> Vec<&'static str> {
     match down {
         Era::Legacy => vec![TOOLS, PROMPTS, RESOURCES],
         Era::Modern => vec![TOOLS],
@@ -403,7 +403,7 @@ fn acknowledge(bridged: &mut Bridged, exchange: ExchangeId, listen: &Value, hono
     bridged.http_event(exchange, &serde_json::from_str(&message).unwrap());
 }
 
-fn only_request(bridged: &mut Bridged) -> HttpRequest {
+pub(super) fn only_request(bridged: &mut Bridged) -> HttpRequest {
     let mut requests = bridged.http_requests();
     assert_eq!(requests.len(), 1, "{requests:?}");
     requests.remove(0)

@@ -1,0 +1,71 @@
+//! Subscriptions whose server is lost, and does not come back at once.
+
+use mcp_proto::client::Restart;
+
+use super::missed_changes::{
+    PAUSE, UPDATED, answer, changes, lists, only_request, over_http, request_of,
+    subscribe_at_legacy_server, subscription,
+};
+use super::*;
+
+/// Nothing else would start the server: the subscription is no call.
+#[test]
+fn subscription_of_a_modern_client_restarts_a_legacy_server() {
+    let (auto, up) = (EraPolicy::Auto, negotiation(Era::Legacy));
+    let mut bridged = Bridged::with_restart(auto, up, Restart::OnCall);
+    connect(&mut bridged, Era::Modern, Era::Legacy);
+    bridged.to_client();
+    subscribe_at_legacy_server(&mut bridged, Era::Modern);
+    for _ in 0..2 {
+        bridged.server_ends();
+        bridged.pass(PAUSE);
+        let asked = only(bridged.to_server());
+        assert_eq!(asked["method"], "initialize");
+        bridged.server(&result(&asked, &handshake(Era::Legacy)));
+        assert_eq!(changes(&mut bridged), lists(Era::Modern));
+        let renewal = bridged.to_server().pop().unwrap();
+        assert_eq!(renewal["method"], "resources/subscribe");
+        bridged.server(&result(&renewal, &json!({})));
+        assert_eq!(changes(&mut bridged), [UPDATED]);
+    }
+    bridged
+        .client(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}"#);
+    bridged.to_server();
+    bridged.server_ends();
+    bridged.pass(PAUSE);
+    assert_eq!(bridged.to_server(), Vec::<Value>::new());
+}
+
+#[test]
+fn lost_legacy_session_is_opened_again_for_subscriptions_alone() {
+    for down in ERAS {
+        let mut bridged = over_http(Era::Legacy);
+        if down == Era::Legacy {
+            bridged.client(&initialize());
+            bridged.client(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        }
+        let stream = only_request(&mut bridged);
+        bridged.http_stream(stream.exchange);
+        bridged.client(&subscription(down));
+        let asked = request_of(&mut bridged, "resources/subscribe");
+        let empty = json!({"jsonrpc": "2.0", "id": asked.message["id"], "result": {}});
+        bridged.http_answer(asked.exchange, 200, &[], Some(&empty));
+        bridged.to_client();
+        bridged.pass(PAUSE);
+        bridged.http_breaks(stream.exchange);
+        bridged.pass(PAUSE);
+        let stream = only_request(&mut bridged);
+        assert_eq!(stream.method, "GET");
+        bridged.http_answer(stream.exchange, 404, &[], None);
+        for _ in 0..3 {
+            let asked = request_of(&mut bridged, "initialize");
+            bridged.http_answer(asked.exchange, 503, &[], None);
+            assert_eq!(bridged.http_requests().len(), 0);
+            bridged.pass(PAUSE);
+        }
+        let asked = request_of(&mut bridged, "initialize");
+        let fields = [("Mcp-Session-Id", "other")];
+        bridged.http_answer(asked.exchange, 200, &fields, Some(&answer(&asked, Era::Legacy)));
+        assert_eq!(changes(&mut bridged), lists(down));
+    }
+}
