@@ -1,9 +1,10 @@
 //! Subscriptions whose server is lost, and does not come back at once.
 
+use mcp_proto::Duration;
 use mcp_proto::client::Restart;
 
 use super::missed_changes::{
-    PAUSE, UPDATED, answer, changes, lists, only_request, over_http, request_of,
+    PAUSE, TOOLS, UPDATED, answer, begin, changes, lists, only_request, over_http, request_of,
     subscribe_at_legacy_server, subscription,
 };
 use super::*;
@@ -68,4 +69,33 @@ fn lost_legacy_session_is_opened_again_for_subscriptions_alone() {
         bridged.http_answer(asked.exchange, 200, &fields, Some(&answer(&asked, Era::Legacy)));
         assert_eq!(changes(&mut bridged), lists(down));
     }
+}
+
+/// The server accepts the connection, and hangs.
+#[test]
+fn renewed_subscription_that_is_not_answered_is_requested_again() {
+    let mut bridged = over_http(Era::Modern);
+    bridged.client(&initialize());
+    let asked = request_of(&mut bridged, "server/discover");
+    bridged.http_answer(asked.exchange, 200, &[], Some(&answer(&asked, Era::Modern)));
+    bridged.client(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    let lists = request_of(&mut bridged, "subscriptions/listen");
+    let honoured = json!({"toolsListChanged": true});
+    let exchange = begin(&mut bridged, lists, &honoured);
+    bridged.http_breaks(exchange);
+    bridged.pass(PAUSE);
+    for _ in 0..2 {
+        request_of(&mut bridged, "subscriptions/listen");
+        bridged.pass(Duration::from_secs(59));
+        assert_eq!(bridged.http_requests().len(), 0);
+        bridged.pass(Duration::from_secs(1));
+        bridged.pass(2 * PAUSE);
+    }
+    let again = request_of(&mut bridged, "subscriptions/listen");
+    assert_eq!(changes(&mut bridged), Vec::<String>::new());
+    begin(&mut bridged, again, &honoured);
+    assert_eq!(changes(&mut bridged), [TOOLS]);
+    // The stream itself has no deadline.
+    bridged.pass(Duration::from_secs(3600));
+    assert_eq!(bridged.http_requests().len(), 0);
 }

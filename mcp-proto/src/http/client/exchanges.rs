@@ -11,7 +11,8 @@
 //! | asleep | the call or the message, without its exchange | its delay, or other credentials |
 //!
 //! A message has 60 s, counted from its connection. A list of tools has 60 s from its start, and a
-//! DELETE has 2 s. The GET of HTTP+SSE has 10 s until its first event.
+//! DELETE has 2 s. The GET of HTTP+SSE has 10 s until its first event. A request that renews a
+//! subscription has 60 s until the head of its answer.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};

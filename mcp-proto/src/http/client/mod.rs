@@ -218,7 +218,7 @@ impl Client {
             // Handle deadlines in the order of their times.
             let until = self.session_stream.due().unwrap_or(now).min(now);
             match self.exchanges.expire(until) {
-                Some(Due::Expired(id)) => self.exchange_is_over(now, id),
+                Some(Due::Expired(id)) => self.handle_expired(now, id),
                 Some(Due::Retry(purpose)) => self.attempt_again(now, purpose),
                 None if self.session_stream.due().is_some_and(|due| due <= now) => self.listen(now),
                 None => break,

@@ -10,8 +10,9 @@ use alloc::boxed::Box;
 
 use super::attempt::Attempt;
 use super::call::{Call, Sent};
-use super::delivery::{Delivery, NextDelivery};
+use super::delivery::{ACCEPT_TIMEOUT, Delivery, NextDelivery};
 use super::exchange::{Exchange, Purpose};
+use super::reading::Answer;
 use super::refresh::{Refresh, Refreshed};
 use super::requests::{name_notification, name_request};
 use super::resume::{self, Break, Kind, Resumption};
@@ -113,7 +114,12 @@ impl Client {
             request.fields.extend(headers.iter().cloned());
             call.era = Era::Modern;
             match &*call.method {
-                "subscriptions/listen" => call.stream = self.reopening.take().unwrap_or_default(),
+                "subscriptions/listen" => {
+                    call.stream = self.reopening.take().unwrap_or_default();
+                    if call.stream.was_open {
+                        return self.renew(now, request, call);
+                    }
+                }
                 "tools/call" if !call.is_second => call.sent = Some(Sent { message, headers }),
                 _ => {}
             }
@@ -127,6 +133,30 @@ impl Client {
             return self.rpc.handle_lost(now, &call.id, Refusal::Unavailable, error);
         }
         self.open(now, request, Purpose::Call(Box::new(call)));
+    }
+
+    /// Sends a request that renews a subscription. It has a minute until its answer begins, also if
+    /// the call has no timeout: a server that hangs would end no stream.
+    fn renew(&mut self, now: Instant, request: Request, call: Call) {
+        let purpose = Purpose::Call(Box::new(call));
+        let exchange = self.open_attempt(now, request, purpose, Attempt::default());
+        if self.exchanges.is_open(exchange) {
+            self.exchanges.set_deadline(exchange, now + ACCEPT_TIMEOUT);
+        }
+    }
+
+    /// Handles the deadline of an exchange. That of a renewed subscription ends with the head of
+    /// its stream.
+    pub(super) fn handle_expired(&mut self, now: Instant, id: ExchangeId) {
+        let is_stream = self.exchanges.get(id).is_some_and(|open| {
+            let is_awaited =
+                |call: &Call| call.method == "subscriptions/listen" && self.rpc.awaits(&call.id);
+            open.purpose.call().is_some_and(is_awaited)
+                && open.answer.as_ref().is_some_and(Answer::has_events)
+        });
+        if !is_stream {
+            self.exchange_is_over(now, id);
+        }
     }
 
     /// Sends a message that has no response.
