@@ -16,7 +16,7 @@
 //! | `useless_entries` | the allowed hosts and origins of a server, when it starts |
 //! | `unreachable_tools` | tools that require scopes at a server that is not protected |
 //! | `RequestCache`, `admit_cached`, `answer_cached`, `has_machine` | requests of another HTTP stack |
-//! | `task_outcome`, `task_error` | outcomes of handlers and jobs whose requests have become tasks |
+//! | `task_outcome`, `task_error`, `repeat_task` | outcomes of handlers and jobs whose requests have become tasks |
 //! | `offered_tool`, `check_scopes` | the tool of a task that goes on with its input |
 //! | `offered_skills` | the skills that a caller sees |
 //! | [`percent`] | pointers in schemas, and forms of the authorization server for tests |
@@ -53,6 +53,8 @@ pub use crate::json::{DecodeError, Misfit, MisfitReason, Raw, count_values, writ
 use crate::message::ErrorData;
 pub use crate::seq_map::SeqMap;
 pub use crate::server::handler_id::NewHandlerIds;
+use crate::server::task::Record;
+use crate::server::task::step::TaskStep;
 use crate::server::{self, Declaration, HandlerId, Outcome, Peer, Registry};
 use crate::time::Instant;
 use crate::types::Tool;
@@ -103,6 +105,11 @@ pub fn task_outcome(peer: &Peer, outcome: Outcome) -> Outcome {
 /// The error of a job whose request has become a task, as its client may get it.
 pub fn task_error(error: ErrorData) -> ErrorData {
     server::task_error(error)
+}
+
+/// Stores the state of a handler that asks for nothing else: its call is resumed at once.
+pub fn repeat_task(record: &mut Record, state: String) -> TaskStep {
+    record.repeat(state)
 }
 
 /// The handler of a tool; `None` if there is no such tool for this caller.

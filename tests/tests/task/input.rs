@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_proto::ErrorData;
-use mcp_proto::server::ListEntry;
+use mcp_proto::server::{InputRequired, ListEntry};
 use mcp_proto::types::{
     CreateMessageRequestParams, ElicitRequestFormParams, ElicitRequestParams,
     ElicitRequestURLParams, ImageContent, InputRequest, InputRequests, RequestedSchema, Role,
@@ -337,4 +337,74 @@ fn a_handler_that_is_called_again_is_in_its_task() {
     assert_eq!(process.get(&id)["statusMessage"], "7");
     process.pass(11 * MOMENT);
     assert_eq!(process.get(&id)["result"]["content"][0]["text"], "false");
+}
+
+/// A server whose tool asks for `rounds` calls with only a state, and nothing else.
+fn repeating(rounds: usize) -> Registry {
+    registry(Tasks::Always, move |context: Context| async move {
+        context.sleep(MOMENT).await;
+        let state = context.input().and_then(|input| input.state.as_deref());
+        let state = state.map_or(0, |state| state.parse().unwrap());
+        if state < rounds {
+            let next = InputRequired::default().state((state + 1).to_string());
+            return Err(Interrupt::from(next));
+        }
+        Ok(format!("{state} rounds"))
+    })
+}
+
+#[test]
+fn task_whose_handler_returns_only_a_state_is_called_again_at_once() {
+    let mut process = Process::new(repeating(10));
+    let id = process.task();
+    process.pass(5 * MOMENT);
+    let task = process.get(&id);
+    assert_eq!((&task["status"], task.get("inputRequests")), (&json!("working"), None));
+    process.pass(20 * MOMENT);
+    let task = process.get(&id);
+    assert_eq!(task["result"]["content"][0]["text"], "10 rounds", "{task}");
+    assert_eq!(process.running(), 0);
+}
+
+#[test]
+fn task_whose_handler_returns_only_states_fails() {
+    let mut process = Process::new(repeating(11));
+    let id = process.task();
+    process.pass(30 * MOMENT);
+    let task = process.get(&id);
+    assert_eq!((&task["status"], &task["error"]["code"]), (&json!("failed"), &json!(-32603)));
+    assert_eq!(process.running(), 0);
+}
+
+#[test]
+fn task_that_is_called_again_at_once_can_be_cancelled_and_lose_its_tool() {
+    for removes in [false, true] {
+        let mut process = Process::new(repeating(10));
+        let id = process.task();
+        process.pass(5 * MOMENT);
+        if removes {
+            process.catalog.update(|registry| Ok(registry.remove_tool("t"))).unwrap();
+        } else {
+            process.cancel(&id);
+        }
+        process.pass(5 * MOMENT);
+        assert_eq!(process.get(&id)["status"], if removes { "failed" } else { "cancelled" });
+        assert_eq!(process.running(), 0);
+    }
+}
+
+/// The write of the state has succeeded, and its answer is lost.
+#[test]
+fn task_is_called_again_once_after_a_write_that_timed_out() {
+    let store = Arc::new(HardStore::default());
+    let shared: Arc<dyn TaskStore> = store.clone();
+    let mut process = Process::sharing(&Time::default(), &shared, repeating(1));
+    let id = process.task();
+    store.holds.store(true, Ordering::Relaxed);
+    process.pass(Duration::from_secs(11));
+    store.holds.store(false, Ordering::Relaxed);
+    process.pass(Duration::from_secs(20));
+    let task = process.get(&id);
+    assert_eq!(task["result"]["content"][0]["text"], "1 rounds", "{task}");
+    assert_eq!(process.running(), 0);
 }

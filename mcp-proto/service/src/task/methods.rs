@@ -8,37 +8,27 @@ use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::future::ready;
 
 use serde::{Deserialize, Serialize};
 
 use super::detached::detached;
-use super::driven::Driven;
 use super::manager::{NewTask, TaskError, TaskManager, Tasks};
+use super::resume::{TaskCaller, call_again, tool_is_gone};
 use super::run::{TaskRun, within, within_time};
 use super::settings::TaskConfig;
 use super::store::{StoreError, TaskStore};
 use super::unclaimed::UnclaimedTask;
 use super::watch::{SubscribedTasks, subscribe};
-use crate::cancel::Cancel;
-use crate::checks::Checks;
-use crate::context::CallContext;
-use crate::handler_call::{HandlerArgs, HandlerCall};
-use crate::input::Round;
 use crate::lock::Lock;
-use crate::middleware::LayeredCall;
-use crate::panics::{catch_panic, panicked};
-use crate::service_mailbox::ServiceMailbox;
 use crate::{Catalog, Context, Handler, Registry};
 use mcp_proto::ext::{self, Feature};
-use mcp_proto::internals::{check_scopes, offered_tool};
-use mcp_proto::message::Method;
+use mcp_proto::internals::check_scopes;
+use mcp_proto::server::Change;
 use mcp_proto::server::task::method::{self, Lookup, TaskAnswer, TaskMethod};
 use mcp_proto::server::task::step::TaskStep;
-use mcp_proto::server::task::{Record, TaskCall, TaskId};
-use mcp_proto::server::{Change, HandlerId, Outcome};
+use mcp_proto::server::task::{Record, TaskId};
 use mcp_proto::types::{InputResponses, Task};
-use mcp_proto::{ErrorData, Instant, Json, UsageError};
+use mcp_proto::{ErrorData, Json, UsageError};
 
 impl Registry {
     /// Lets calls of a tool become tasks, for clients that declare the extension [`ext::TASKS`] in
@@ -354,82 +344,19 @@ async fn give_and_resume(
         Err(error) => return Err(refused(&error)),
     };
     if step == TaskStep::Resume
-        && let Some(call) = record.call()
-        && !resume(id, call, &record, context)
+        && record.call().is_some()
+        && !resume(id, &record, TaskCaller::of(context))
     {
-        let gone = ErrorData::internal("the tool of the task has been removed");
-        manager.fail(id, &gone).await.map_err(|error| refused(&error))?;
+        manager.fail(id, &tool_is_gone()).await.map_err(|error| refused(&error))?;
     }
     Ok(Json::EMPTY_OBJECT)
 }
 
-/// Calls the handler of a task again, detached; `false` if the tool was removed or disabled, or is
-/// hidden from the client.
-fn resume(id: &TaskId, call: &TaskCall, record: &Record, context: &Context) -> bool {
-    let catalog = context.catalog();
-    let manager = catalog.tasks();
-    let snapshot = catalog.snapshot();
-    let peer = context.shared_peer();
-    let handler = offered_tool(&snapshot.declaration, &call.tool, &peer);
-    let (Some(host), Some(handler)) = (manager.current_host(), handler) else { return false };
-    let clock = host.clock();
-    let mailbox = Arc::new(ServiceMailbox::new(catalog.clone()));
-    let cancel = Cancel::new();
-    let running = call_again(
-        &snapshot.registry,
-        (handler, call, record),
-        clock.now(),
-        |call_context| Context::new(mailbox.clone(), cancel.clone(), context.about(), call_context),
-        context,
-    );
-    let Some(running) = running else { return false };
-    let future = match running {
-        HandlerCall::Future(future) => future,
-        HandlerCall::Done(outcome) => Box::pin(ready(outcome)),
-    };
-    let driven = Driven::new(future, peer, (mailbox, cancel), clock);
-    TaskRun::new((&manager, &host), id.clone(), record, driven).renew_first().spawn();
+/// Calls the handler of a task again, detached; `false` if it cannot be called.
+fn resume(id: &TaskId, record: &Record, caller: TaskCaller) -> bool {
+    let manager = caller.catalog.tasks();
+    let Some(host) = manager.current_host() else { return false };
+    let Some(driven) = call_again(&host, record, &caller) else { return false };
+    TaskRun::new((&manager, &host), id.clone(), record, driven, caller).renew_first().spawn();
     true
-}
-
-/// Calls the handler of a task with the input of the client.
-fn call_again(
-    registry: &Registry,
-    (id, call, record): (HandlerId, &TaskCall, &Record),
-    now: Instant,
-    make: impl FnOnce(CallContext) -> Context,
-    context: &Context,
-) -> Option<HandlerCall> {
-    let handler = registry.handler(id)?.clone();
-    let checks = Checks::of(registry, id);
-    let layered = registry.layers.around(registry, &Method::CallTool, id, now);
-    let layered = layered.map(LayeredCall::rerun);
-    let call_context = CallContext {
-        checks: checks.clone(),
-        peer: context.shared_peer(),
-        wants_progress: true,
-        may_be_task: false,
-        log_level: None,
-        round: Some(Arc::new(Round::new(record.input()))),
-        trace: context.call.trace.clone(),
-        #[cfg(feature = "request-state")]
-        request: id.asks().then(|| (Method::CallTool, call.params.clone())),
-    };
-    let arguments: Option<CallArguments> = call.params.decode().ok();
-    let given = HandlerArgs {
-        method: Method::CallTool,
-        params: call.params.clone(),
-        arguments: arguments.and_then(|it| it.arguments).unwrap_or(Json::EMPTY_OBJECT),
-    };
-    let context = make(call_context);
-    let call = || match layered {
-        None => checks.call(&handler, given, context),
-        Some(layered) => layered.run(&handler, checks, given, context),
-    };
-    Some(catch_panic(call).unwrap_or_else(|| HandlerCall::Done(Outcome::Error(panicked()))))
-}
-
-#[derive(Deserialize)]
-struct CallArguments {
-    arguments: Option<Json>,
 }

@@ -25,6 +25,7 @@ mod host;
 mod manager;
 mod memory;
 mod methods;
+mod resume;
 mod run;
 mod settings;
 mod store;

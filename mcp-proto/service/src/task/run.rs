@@ -4,6 +4,7 @@
 //! |---|---|
 //! | progress | the status message of the task, at most once in 250 ms |
 //! | an outcome | the end of the task, or its input requests |
+//! | an outcome with only a state | the handler is called again at once, at most 10 times in a row |
 //! | `tasks/cancel` in this process | the handler is cancelled, and polled once more if it has begun |
 //! | a third of the lease has passed | the lease is renewed; if the task has ended or runs elsewhere, the handler is cancelled |
 //! | the TTL has passed | the handler is cancelled, and the task fails |
@@ -23,13 +24,14 @@ use core::task::{Context, Poll};
 use super::driven::Driven;
 use super::host::TaskHost;
 use super::manager::{Canceller, TaskError, TaskManager, no_room, too_long};
+use super::resume::{TaskCaller, call_again, tool_is_gone};
 use super::store::StoreError;
 use crate::Clock;
 use crate::commands::Command;
-use mcp_proto::internals::task_outcome;
+use mcp_proto::internals::{repeat_task, task_outcome};
 use mcp_proto::server::task::step::TaskStep;
 use mcp_proto::server::task::{Record, TaskId};
-use mcp_proto::server::{Notification, Outcome, Progress};
+use mcp_proto::server::{InputRequired, Notification, Outcome, Progress};
 use mcp_proto::types::TaskStatus;
 use mcp_proto::{Duration, ErrorData, Instant};
 
@@ -38,6 +40,9 @@ const PAUSE: Duration = Duration::from_millis(250);
 
 /// The timeout of an access to the store.
 pub(super) const STORE_TIME: Duration = Duration::from_secs(10);
+
+/// The most calls in a row without input of the client: as many as by default in a legacy session.
+const MAX_REPEATS: usize = 10;
 
 /// The pause before a failed write is retried.
 const RETRY: Duration = Duration::from_secs(2);
@@ -50,6 +55,7 @@ pub(super) struct TaskRun {
     /// Number of this run: how often the call had been resumed at its start.
     number: u32,
     driven: Driven,
+    caller: TaskCaller,
     stage: HandlerStage,
     /// The outcome of the handler that is not stored yet.
     outcome: Option<Outcome>,
@@ -88,6 +94,7 @@ impl TaskRun {
         id: TaskId,
         record: &Record,
         driven: Driven,
+        caller: TaskCaller,
     ) -> Self {
         let cancel = driven.cancel().clone();
         let canceller: Arc<Canceller> = Arc::new(move || cancel.set());
@@ -100,6 +107,7 @@ impl TaskRun {
             id,
             number: record.run(),
             driven,
+            caller,
             stage: HandlerStage::Running,
             outcome: None,
             canceller,
@@ -127,7 +135,14 @@ impl TaskRun {
     async fn run(mut self) {
         loop {
             match poll_fn(|context| self.poll(context)).await {
-                RunEvent::Done(outcome) => return self.settle(outcome).await,
+                RunEvent::Done(outcome) => {
+                    let Some(state) = only_state(&outcome) else {
+                        return self.settle(outcome).await;
+                    };
+                    if !self.repeat(state).await {
+                        return;
+                    }
+                }
                 RunEvent::Cancelled => return self.stop().await,
                 RunEvent::Message(message) => {
                     let report = |record: &mut Record, now| record.report(now, message.clone());
@@ -142,7 +157,8 @@ impl TaskRun {
                 }
                 RunEvent::RunOut => {
                     self.stop().await;
-                    return self.persist(Record::handle_run_out).await;
+                    self.persist(Record::handle_run_out).await;
+                    return;
                 }
             }
         }
@@ -242,6 +258,41 @@ impl TaskRun {
         .await;
     }
 
+    /// Stores the state of a handler that asks for nothing else, and calls it again; `false` if the
+    /// task has ended.
+    async fn repeat(&mut self, state: String) -> bool {
+        let repeats = self.caller.repeats.saturating_add(1);
+        if repeats > MAX_REPEATS {
+            let why = alloc::format!("the task has asked for {MAX_REPEATS} calls without input");
+            self.persist(|record, now| record.fail(now, ErrorData::internal(why.clone()))).await;
+            return false;
+        }
+        let lease = self.manager.lease();
+        let stored = self.persist(|record, now| {
+            let step = repeat_task(record, state.clone());
+            if step == TaskStep::Resume {
+                record.renew(now.saturating_add(lease));
+            }
+            step
+        });
+        let Some(record) = stored.await else { return false };
+        // Nobody else resumes a task that works: the state is stored, if only by an attempt that
+        // timed out.
+        let next = self.number.wrapping_add(1);
+        if record.run() != next || record.task().status != TaskStatus::Working {
+            return false;
+        }
+        self.number = next;
+        let caller = TaskCaller { repeats, ..self.caller.clone() };
+        let Some(driven) = call_again(&self.host, &record, &caller) else {
+            self.persist(|record, now| record.fail(now, tool_is_gone())).await;
+            return false;
+        };
+        let place = (&self.manager, &self.host);
+        *self = Self::new(place, self.id.clone(), &record, driven, caller).renew_first();
+        true
+    }
+
     /// Renews the lease; `false` if the task has ended, or if a later run has it.
     async fn renew(&mut self) -> bool {
         let lease = self.manager.lease();
@@ -259,24 +310,27 @@ impl TaskRun {
     }
 
     /// Changes the task, retries while the store fails, and renews the lease in the meantime. If
-    /// the store has no room for the change, the task fails.
-    async fn persist(&mut self, event: impl Fn(&mut Record, Duration) -> TaskStep + Send + Sync) {
+    /// the store has no room for the change, the task fails. Returns the task, unless it is over.
+    async fn persist(
+        &mut self,
+        event: impl Fn(&mut Record, Duration) -> TaskStep + Send + Sync,
+    ) -> Option<Record> {
         loop {
             let mut changed = self.change(&event).await;
             if matches!(changed, Err(TaskError::Store(StoreError::Full))) {
                 changed = self.change(|record, now| record.fail(now, no_room())).await;
             }
             if !matches!(changed, Err(TaskError::Store(_) | TaskError::Unreadable)) {
-                return;
+                return changed.ok();
             }
             let now = self.driven.clock.now();
             if self.end <= now {
-                return;
+                return None;
             }
             let clock = &mut self.driven.clock;
             poll_fn(|context| clock.poll_timer(context, now + RETRY)).await;
             if self.renewal <= self.driven.clock.now() && !self.renew().await {
-                return;
+                return None;
             }
         }
     }
@@ -311,6 +365,14 @@ impl Drop for TaskRun {
     fn drop(&mut self) {
         self.manager.end(&self.id, &self.canceller);
     }
+}
+
+/// The state of an outcome that asks for nothing else.
+fn only_state(outcome: &Outcome) -> Option<String> {
+    let Outcome::InputRequired(InputRequired { requests, state, .. }) = outcome else {
+        return None;
+    };
+    state.clone().filter(|_| requests.is_empty())
 }
 
 /// Cancels a task whose id no client learns. If the store fails, the task stays until its TTL.

@@ -17,14 +17,15 @@ use core::task::{Context, Poll};
 use super::driven::Driven;
 use super::host::TaskHost;
 use super::manager::{NewTask, TaskError, TaskManager, Tasks};
+use super::resume::TaskCaller;
 use super::run::{STORE_TIME, TaskRun};
 use super::unclaimed::UnclaimedTask;
 use crate::cancel::Cancel;
 use crate::handler_call::HandlerCall;
 use crate::service_mailbox::ServiceMailbox;
 use mcp_proto::server::task::{Record, TaskCall};
-use mcp_proto::server::{Input, Outcome, Peer, Request};
-use mcp_proto::{ErrorData, Instant};
+use mcp_proto::server::{Input, Outcome, Peer, ReplyId, Request};
+use mcp_proto::{ErrorData, Instant, TraceContext};
 
 /// A call with everything that it needs to become a task.
 pub(crate) struct TaskCandidate {
@@ -34,6 +35,8 @@ pub(crate) struct TaskCandidate {
     call: TaskCall,
     input: Option<Input>,
     peer: Arc<Peer>,
+    about: ReplyId,
+    trace: Option<Arc<TraceContext>>,
     /// The mailbox and the cancellation of the request.
     mailbox: Arc<ServiceMailbox>,
     cancel: Arc<Cancel>,
@@ -70,6 +73,8 @@ impl TaskCandidate {
             call,
             input: request.input.as_deref().cloned(),
             peer: request.peer.clone(),
+            about: request.reply.id(),
+            trace: request.trace.clone(),
             own_mailbox: Arc::new(ServiceMailbox::new(mailbox.catalog().clone())),
             own_cancel: Cancel::new(),
             mailbox: mailbox.clone(),
@@ -104,13 +109,25 @@ impl TaskCandidate {
                     Ok(_) if self.cancel.is_set() => due = Instant::NEVER,
                     Ok(Ok((unclaimed, record))) => {
                         let place = (&self.manager, &self.host);
-                        TaskRun::new(place, unclaimed.claim(), &record, driven).spawn();
+                        let id = unclaimed.claim();
+                        TaskRun::new(place, id, &record, driven, self.caller()).spawn();
                         return Outcome::Task(Box::new(record.task().clone()));
                     }
                     Ok(Err(error)) if self.tasks == Tasks::Required => return refused(&error),
                     Ok(Err(_)) => due = Instant::NEVER,
                 },
             }
+        }
+    }
+
+    /// The request, for later calls of its handler.
+    fn caller(&self) -> TaskCaller {
+        TaskCaller {
+            catalog: self.mailbox.catalog().clone(),
+            peer: self.peer.clone(),
+            about: self.about,
+            trace: self.trace.clone(),
+            repeats: 0,
         }
     }
 

@@ -17,10 +17,12 @@
 //!
 //! [SEP-2663](https://github.com/modelcontextprotocol/modelcontextprotocol/pull/2663)
 
+mod call;
 mod id;
 pub mod method;
 mod record;
 pub mod step;
 
+pub use call::TaskCall;
 pub use id::TaskId;
-pub use record::{Record, TaskCall};
+pub use record::Record;

@@ -13,6 +13,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::TaskId;
+use super::call::TaskCall;
 use super::step::{TaskEvent, TaskStep, step};
 use crate::change::TaskUpdate;
 use crate::json::Json;
@@ -79,16 +80,6 @@ pub struct Record {
     /// Number of the changes that clients can see.
     #[serde(default)]
     changes: u64,
-}
-
-/// The call that became a task. [`Debug`](fmt::Debug) shows only the tool.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
-#[expect(clippy::exhaustive_structs, reason = "it is what `tools/call` has")]
-pub struct TaskCall {
-    /// The tool.
-    pub tool: String,
-    /// The parameters of `tools/call`.
-    pub params: Json,
 }
 
 /// An unanswered input request.
@@ -266,6 +257,18 @@ impl Record {
         step
     }
 
+    /// Handles an outcome that has only a state: no client is needed for the next round, so the
+    /// call is resumed at once. Clients see no change.
+    pub(crate) fn repeat(&mut self, state: String) -> TaskStep {
+        if self.task.status != TaskStatus::Working {
+            return TaskStep::Ignore;
+        }
+        self.state = Some(state);
+        self.given.clear();
+        self.run = self.run.wrapping_add(1);
+        TaskStep::Resume
+    }
+
     /// Sets the progress message of the call.
     pub fn report(&mut self, now: Duration, message: String) -> TaskStep {
         if self.task.status_message.as_ref() == Some(&message) {
@@ -436,11 +439,5 @@ impl fmt::Debug for Record {
             .field("id", &shown_id(&self.task.task_id))
             .field("status", &self.task.status)
             .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for TaskCall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskCall").field("tool", &self.tool).finish_non_exhaustive()
     }
 }
