@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use super::result::{IntoResult, IntoToolResult};
 use super::task::Tasks;
 use super::{Context, Registry, Session};
+use mcp_proto::ext::Feature;
 use mcp_proto::ext::ui::AppPage;
 use mcp_proto::server::{ListEntry, Peer};
 use mcp_proto::types::{
@@ -215,6 +216,17 @@ impl<S: Send + Sync + 'static> WithState<'_, S> {
         Ok(self)
     }
 
+    /// Adds a handler of a notification, which is not async; see [`Registry::notification`].
+    pub fn notification<P, F>(&mut self, method: &str, f: F) -> Result<&mut Self, UsageError>
+    where
+        P: DeserializeOwned,
+        F: Fn(&S, P) + Send + Sync + 'static,
+    {
+        let state = self.state.clone();
+        self.registry.notification(method, move |params| f(&state, params))?;
+        Ok(self)
+    }
+
     /// Adds a handler of a notification, which is not async; see
     /// [`Registry::session_notification`].
     pub fn session_notification<P, F>(
@@ -252,6 +264,35 @@ impl<S: Send + Sync + 'static> WithState<'_, S> {
         filter: impl Fn(&Peer) -> bool + Send + Sync + 'static,
     ) -> Result<&mut Self, UsageError> {
         self.registry.only_for(entry, filter)?;
+        Ok(self)
+    }
+
+    /// Requires scopes for calls of a tool; see [`Registry::require_scopes`].
+    pub fn require_scopes(&mut self, tool: &str, scopes: &str) -> Result<&mut Self, UsageError> {
+        self.registry.require_scopes(tool, scopes)?;
+        Ok(self)
+    }
+
+    /// Refuses clients without an extension; see [`Registry::requires_extension`].
+    pub fn requires_extension(
+        &mut self,
+        feature: Feature,
+        identifier: impl Into<String>,
+    ) -> Result<&mut Self, UsageError> {
+        self.registry.requires_extension(feature, identifier)?;
+        Ok(self)
+    }
+
+    /// Disables an entry; see [`Registry::disable`].
+    pub fn disable(&mut self, entry: ListEntry) -> Result<&mut Self, UsageError> {
+        self.registry.disable(entry)?;
+        Ok(self)
+    }
+
+    /// Validates the calls of a tool; see [`Registry::validate`].
+    #[cfg(feature = "validate")]
+    pub fn validate(&mut self, tool: &str) -> Result<&mut Self, UsageError> {
+        self.registry.validate(tool)?;
         Ok(self)
     }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use mcp_proto::Json;
 use mcp_proto::client::Negotiation;
 use mcp_proto::ext::ui::AppPage;
+use mcp_proto::ext::{Feature, TASKS};
 use mcp_proto::server::ListEntry;
 use mcp_proto::types::{
     BooleanSchema, CompleteRequestParams, CompletionReference, ContentBlock,
@@ -193,4 +194,36 @@ fn state_is_shared_and_dropped_with_the_registry() {
     assert_eq!(Arc::strong_count(&store), owners);
     drop(pair);
     assert_eq!(Arc::strong_count(&store), 1);
+}
+
+/// The chain goes on after each of them.
+#[test]
+fn entries_of_a_state_are_restricted_in_one_chain() {
+    let store = Arc::new(Store::default());
+    let mut registry = Registry::new(Implementation::new("notes", "1"));
+    registry.extension(TASKS, Json::EMPTY_OBJECT).unwrap();
+    registry
+        .with(store.clone())
+        .tool("add", "Adds a note", Store::add)
+        .and_then(|it| it.require_scopes("add", "notes:write"))
+        .and_then(|it| it.tool("off", "Adds a note", Store::add))
+        .and_then(|it| it.disable(ListEntry::tool("off")))
+        .and_then(|it| it.tool("tasks", "Adds a note", Store::add))
+        .and_then(|it| it.requires_extension(Feature::tool("tasks"), TASKS))
+        .and_then(|it| {
+            it.notification("notifications/initialized", |store: &Store, _: Json| {
+                store.initialized.fetch_add(1, Ordering::Relaxed);
+            })
+        })
+        .unwrap();
+    let mut pair = Pair::over_http(registry).negotiation(Negotiation::Legacy);
+    let client = pair.client();
+    let tools = pair.run(client.list_tools()).unwrap().tools;
+    let names: Vec<_> = tools.iter().map(|tool| &*tool.name).collect();
+    assert_eq!(names, ["add", "tasks"]);
+    for name in names {
+        pair.run(client.call_tool(name, &json!({"text": ""}))).unwrap_err();
+    }
+    assert_eq!(store.notes.lock().unwrap().len(), 0);
+    assert_eq!(store.initialized.load(Ordering::Relaxed), 1);
 }
