@@ -202,6 +202,11 @@ impl<H> Registry<H> {
         self.entries.remove_prompt(name)
     }
 
+    /// Removes a method and returns its handler; see [`server::Registry::remove_method`].
+    pub fn remove_method(&mut self, method: &str) -> Option<H> {
+        self.entries.remove_method(method)
+    }
+
     /// Moves all entries of another registry into this one; see [`server::Registry::mount`].
     ///
     /// Layers and validation of the other registry are kept, only for the mounted handlers. The

@@ -18,7 +18,7 @@ use mcp_proto::types::{
 };
 use mcp_proto::{ErrorData, UsageError};
 use mcp_service::testing::Pair;
-use mcp_service::{Context, Interrupt, Registry, Session, Structured, Tasks};
+use mcp_service::{Catalog, Context, Interrupt, Registry, Session, Structured, Tasks};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -226,4 +226,31 @@ fn entries_of_a_state_are_restricted_in_one_chain() {
     }
     assert_eq!(store.notes.lock().unwrap().len(), 0);
     assert_eq!(store.initialized.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn method_that_is_removed_can_be_replaced() {
+    let now = |hour: u8| {
+        move |_: Json, _: Context| async move {
+            Json::encode(&json!({ "hour": hour }))
+                .map_err(|error| ErrorData::internal(error.to_string()))
+        }
+    };
+    let mut registry = Registry::new(Implementation::new("clock", "1"));
+    registry.method("com.example/now", now(1)).unwrap();
+    let catalog = Catalog::from(registry);
+    let mut pair = Pair::new(catalog.clone());
+    let client = pair.client();
+    let hour = |pair: &mut Pair| {
+        let now: serde_json::Value = pair.run(client.call("com.example/now", &json!({}))).unwrap();
+        now.get("hour").and_then(serde_json::Value::as_u64)
+    };
+    assert_eq!(hour(&mut pair), Some(1));
+    let replaced = catalog.edit(|registry| {
+        assert!(registry.remove_method("com.example/now").is_some());
+        assert!(registry.remove_method("com.example/now").is_none());
+        registry.method("com.example/now", now(2))
+    });
+    replaced.unwrap();
+    assert_eq!(hour(&mut pair), Some(2));
 }
