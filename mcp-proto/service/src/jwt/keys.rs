@@ -30,6 +30,8 @@ pub(super) struct VerifyingKey {
 impl VerifyingKey {
     /// The keys of a set; `None` if the text is no set.
     pub(super) fn read_set(text: &[u8]) -> Option<Vec<Self>> {
+        // Editors on Windows begin a file with a byte order mark (RFC 8259, section 8.1).
+        let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
         let set: Value = Json::parse(Bytes::copy_from_slice(text)).ok()?.decode().ok()?;
         let keys = set.get("keys")?.as_array()?;
         Some(keys.iter().take(MAX_KEYS).filter_map(Self::read).collect())
@@ -100,4 +102,22 @@ fn is_for_signatures(jwk: &Value) -> bool {
         operations.is_some_and(|it| it.iter().any(|operation| operation == "verify"))
     };
     jwk.get("use").is_none_or(|purpose| purpose == "sig") && jwk.get("key_ops").is_none_or(verifies)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+
+    use super::*;
+
+    #[test]
+    fn key_set_may_begin_with_a_byte_order_mark() {
+        let key = r#""crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo""#;
+        let set = format!(r#"{{"keys":[{{"kty":"OKP",{key}}}]}}"#);
+        for mark in ["", "\u{feff}"] {
+            let keys = VerifyingKey::read_set(format!("{mark}{set}").as_bytes());
+            assert_eq!(keys.map(|keys| keys.len()), Some(1), "{mark:?}");
+        }
+        assert!(VerifyingKey::read_set(format!("\u{feff}\u{feff}{set}").as_bytes()).is_none());
+    }
 }
