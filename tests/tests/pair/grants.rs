@@ -1,6 +1,7 @@
 //! Clients without a person, and clients with a key, in virtual time: with the authorization server
 //! of `testing`.
 
+use std::io::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
@@ -16,6 +17,8 @@ use mcp_service::testing::{AuthServer, Network, Pair};
 use mcp_service::{Client, HttpClientConfig};
 
 use super::sign_in::{ISSUER, SERVER, call, count, protected, registry};
+
+const PROVIDER: &str = "http://localhost:9000/idp/token";
 
 /// A way to get tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,7 +53,7 @@ impl Kind {
             Self::Secret | Self::Bound => with_secret(config).client_credentials(),
             Self::Key => config.client(ISSUER, "service", None).client_credentials(),
             Self::Company => {
-                let provider = IdentityProvider::new("http://localhost:9000/idp/token", "app");
+                let provider = IdentityProvider::new(PROVIDER, "app");
                 with_secret(config).enterprise(provider.secret("canary-idp"))
             }
             Self::Workload => config.workload(ISSUER),
@@ -58,9 +61,14 @@ impl Kind {
     }
 
     fn sign_in(self, vault: impl Vault + 'static) -> SignIn {
-        let sign_in = SignIn::new(vault)
-            .settings(move |config| self.settings(config))
-            .subject(|_| async { Ok(Secret::new("canary-subject")) });
+        let sign_in = SignIn::new(vault).settings(move |config| self.settings(config)).subject(
+            move |issuer| async move {
+                // The token is given for its receiver only.
+                let receiver = if self == Self::Company { PROVIDER } else { ISSUER };
+                let is_meant = issuer == receiver;
+                is_meant.then(|| Secret::new("canary-subject")).ok_or_else(|| Error::other(issuer))
+            },
+        );
         match self {
             Self::Key => sign_in.client_key(TestKey::default(), Some("k")),
             Self::Bound => sign_in.proof_key(TestKey::default()),
