@@ -251,7 +251,10 @@ impl fmt::Display for UrlRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Invalid(error) => error.fmt(f),
-            Self::NotHttps => f.write_str("it must begin with https://"),
+            Self::NotHttps => f.write_str(
+                "it must begin with https://, or secrets and tokens can be read on the way; if \
+                 something else encrypts them, set allow_http(…)",
+            ),
             Self::Host(kind) => write!(
                 f,
                 "its host is {kind:?}, and the server's is not; if the host is trusted, set \

@@ -1,11 +1,11 @@
-//! Rules for URLs from peers.
+//! Rules for URLs from peers, and for those that follow from the server's own URL.
 //!
-//! In: any URL of a challenge, a metadata document, a redirect or a record, before it is requested
-//! or shown. Out: a [`Url`] and the addresses that its host may resolve to, or an error.
+//! In: any URL of a challenge, a metadata document, a redirect or a record, or a well-known or
+//! guessed one, before it is requested or shown. Out: a [`Url`] and the addresses that its host may resolve to, or an error.
 //!
 //! | | rule |
 //! |---|---|
-//! | scheme | `https`; `http` if its host and the server's host are both loopback |
+//! | scheme | `https`; `http` if its host and the server's host are both loopback, or if it is one of `allow_http` |
 //! | host | [`HostKind::Public`], the kind of the server's host, or one of `allow_host`; never [`HostKind::Unusable`] |
 //! | userinfo, characters, other schemes | refused by [`Url::parse`] |
 //!
@@ -45,12 +45,14 @@ pub enum FetchReach {
 pub struct UrlPolicy {
     server: Url,
     allowed: Vec<String>,
+    /// The hosts that may be asked by `http`.
+    plain: Vec<String>,
 }
 
 impl UrlPolicy {
     /// The rules for a client of this server.
     pub const fn new(server: Url) -> Self {
-        Self { server, allowed: Vec::new() }
+        Self { server, allowed: Vec::new(), plain: Vec::new() }
     }
 
     /// Allows a host of any kind but [`HostKind::Unusable`], such as an identity provider inside of
@@ -58,6 +60,14 @@ impl UrlPolicy {
     /// `https`.
     pub fn allow_host(mut self, host: &str) -> Self {
         self.allowed.push(host.to_ascii_lowercase());
+        self
+    }
+
+    /// Allows `http` for a host that is not loopback, such as a server behind an encrypted tunnel.
+    /// Without encryption, whoever is on the way reads secrets and tokens, and chooses the
+    /// authorization server.
+    pub fn allow_http(mut self, host: &str) -> Self {
+        self.plain.push(host.to_ascii_lowercase());
         self
     }
 
@@ -75,6 +85,11 @@ impl UrlPolicy {
         }
     }
 
+    /// True if tokens that are sent to the server can be read on the way.
+    pub(super) fn exposes_tokens(&self) -> bool {
+        self.is_plain(&self.server)
+    }
+
     /// The addresses to which a request to this URL may connect. The server itself may have any
     /// address, because the client's other requests go there too.
     pub fn reach(&self, url: &Url) -> FetchReach {
@@ -85,8 +100,7 @@ impl UrlPolicy {
 
     fn refusal(&self, url: &Url) -> Option<UrlRefusal> {
         let (kind, own) = (HostKind::of(url.host()), HostKind::of(self.server.host()));
-        let both_loopback = kind == HostKind::Loopback && own == HostKind::Loopback;
-        if url.scheme() == Scheme::Http && !both_loopback {
+        if self.is_plain(url) {
             return Some(UrlRefusal::NotHttps);
         }
         let is_reachable = match kind {
@@ -97,6 +111,14 @@ impl UrlPolicy {
             }
         };
         (!is_reachable).then_some(UrlRefusal::Host(kind))
+    }
+
+    /// True for `http` beyond this machine, unless the host is allowed.
+    fn is_plain(&self, url: &Url) -> bool {
+        let is_loopback = |url: &Url| HostKind::of(url.host()) == HostKind::Loopback;
+        let is_local = is_loopback(url) && is_loopback(&self.server);
+        let is_allowed = || self.plain.iter().any(|host| host == url.host());
+        url.scheme() == Scheme::Http && !is_local && !is_allowed()
     }
 
     fn allows(&self, url: &Url) -> bool {
@@ -142,6 +164,19 @@ mod tests {
         assert_eq!(policy.reach(&url), FetchReach::Any);
         assert!(policy.check("http://idp.internal/x").is_err());
         assert!(policy.check("https://other.internal/x").is_err());
+    }
+
+    #[test]
+    fn http_is_allowed_for_named_hosts() {
+        let policy = policy("http://10.0.0.5:8000/mcp").allow_http("IDP.example");
+        assert!(policy.check("http://idp.example/token").is_ok());
+        assert!(policy.check("http://10.0.0.5:8000/token").is_err() && policy.exposes_tokens());
+        let policy = policy.allow_http("10.0.0.5");
+        assert!(policy.check("http://10.0.0.5:9000/token").is_ok() && !policy.exposes_tokens());
+        // Another kind of host must be allowed, too.
+        let policy = self::policy("https://s.example").allow_http("10.0.0.5");
+        assert!(policy.check("http://10.0.0.5/token").is_err());
+        assert!(policy.allow_host("10.0.0.5").check("http://10.0.0.5/token").is_ok());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Attacks on a client's authorization: S1 to S17.
 
-use mcp_proto::auth::{AuthAction, AuthError, Config, Scopes};
+use mcp_proto::auth::{Access, AuthAction, AuthError, Config, Scopes, UrlRefusal};
 
 use super::world::{ISSUER, ISSUER_PLACE, OPENID_PLACE, Person, RESOURCE_PLACE, SERVER, World};
 
@@ -175,6 +175,42 @@ fn redirect_in_plain_text_stays_on_this_machine() {
         let refuses = matches!(end, Err(AuthError::RedirectUri { .. }));
         assert!(if is_good { end.is_ok() } else { refuses }, "{uri} {end:?}");
     }
+}
+
+#[test]
+fn nothing_secret_goes_to_another_machine_in_plain_text() {
+    let server = "http://10.0.0.5:8000/mcp";
+    let place = "http://10.0.0.5:8000/.well-known/oauth-protected-resource/mcp";
+    let service = |config: Config| {
+        let config = config.client("http://10.0.0.5:8000", "i", Some("canary-secret"));
+        config.client_credentials().unattended().guesses_endpoints()
+    };
+    let is_refused = |result: Result<(), AuthError>| {
+        matches!(result, Err(AuthError::Url { reason: UrlRefusal::NotHttps, .. }))
+    };
+    // Endpoints are guessed where there is no metadata.
+    let mut world = World::at(server, service);
+    assert!(is_refused(world.request("x")) && world.log.is_empty(), "{:?}", world.log);
+    // Metadata is refused whoever names it; whoever is on the way could choose the issuer.
+    for challenge in ["Bearer".into(), format!(r#"Bearer resource_metadata="{place}""#)] {
+        let mut world = World::at(server, |config| config);
+        world.challenge = challenge;
+        world.resource(place, server, ISSUER);
+        assert!(is_refused(world.request("x")) && world.log.is_empty(), "{:?}", world.log);
+    }
+    // The setting that the error names.
+    let mut world = World::at(server, |config| service(config).allow_http("10.0.0.5"));
+    world.request("x").unwrap();
+    assert_eq!(world.log.last().unwrap(), "POST http://10.0.0.5:8000/token");
+    // Without it the stored tokens are not sent.
+    world.authorizer = World::at(server, service).authorizer;
+    assert_eq!(world.access(), Access::Wait);
+    world.run().unwrap();
+    assert_eq!(world.access(), Access::None);
+    assert!(is_refused(world.request("x")));
+    // Within this machine nobody listens.
+    let mut world = World::at("http://127.0.0.1:8000/mcp", Config::guesses_endpoints);
+    world.request("x").unwrap();
 }
 
 #[test]

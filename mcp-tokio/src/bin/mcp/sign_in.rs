@@ -47,6 +47,10 @@ pub(crate) struct SignInArgs {
     /// Takes for granted that an authorization server supports PKCE with S256; may be repeated
     #[arg(long, value_name = "ISSUER")]
     pub(crate) assume_s256: Vec<String>,
+    /// Signs in by http to a host that is not this machine: use it only if something else, such as
+    /// a tunnel, encrypts secrets and tokens; may be repeated
+    #[arg(long, value_name = "HOST")]
+    pub(crate) allow_http: Vec<String>,
     /// Omits the parameter `resource`, which some authorization servers reject
     #[arg(long)]
     pub(crate) no_resource: bool,
@@ -94,6 +98,9 @@ impl SignInArgs {
         }
         for issuer in &self.assume_s256 {
             settings = settings.assumes_s256(issuer);
+        }
+        for host in &self.allow_http {
+            settings = settings.allow_http(host);
         }
         if self.no_resource {
             settings = settings.omits_resource();
@@ -198,10 +205,11 @@ mod tests {
             format!("{:?}", program.args.settings(Config::new(server.clone()), None))
         };
         let renamed = "--issuer=https://a.example=https://a.example/";
-        let options: [(&[&str], Setter); 5] = [
+        let options: [(&[&str], Setter); 6] = [
             (&["--scope", "a", "--scope", "b"], |it| it.scopes("a b")),
             (&[renamed], |it| it.accepts_issuer("https://a.example", "https://a.example/")),
             (&["--assume-s256", "https://a.example"], |it| it.assumes_s256("https://a.example")),
+            (&["--allow-http", "s.example"], |it| it.allow_http("s.example")),
             (&["--no-resource"], Config::omits_resource),
             (&["--repeat-scopes"], Config::repeats_scopes),
         ];
