@@ -1,7 +1,8 @@
 //! Reasons why an authorization fails.
 //!
 //! In: the row of a table that decided, and its texts. Out: an [`AuthError`] with the fault, its
-//! place and the remedy. Texts of peers are shortened, and queries are removed from URLs.
+//! place and the remedy. Texts of peers are shortened and lose control characters. URLs lose their
+//! queries, names and passwords.
 
 use alloc::string::String;
 use core::fmt;
@@ -150,19 +151,19 @@ impl fmt::Display for AuthError {
                 f,
                 "the metadata describes the resource {}, which does not cover the server {}; \
                  connect to the public URL of the server",
-                excerpt(stated),
-                excerpt(server)
+                plain(stated),
+                plain(server)
             ),
             Self::ResourceMetadata { url } => write!(
                 f,
                 "the metadata {} cannot be fetched; try again later, or ask its operator; {PRIVATE}",
-                excerpt(url)
+                plain(url)
             ),
             Self::NoIssuer { issuer } => write!(
                 f,
                 "the authorization server {} has no metadata at a well-known place; contact its \
                  operator",
-                excerpt(issuer)
+                plain(issuer)
             ),
             Self::Issuer { expected, stated } => write!(
                 f,
@@ -181,42 +182,42 @@ impl fmt::Display for AuthError {
             Self::NoClient { issuer } => write!(
                 f,
                 "{} does not register clients; register one there by hand, and set client(…)",
-                excerpt(issuer)
+                plain(issuer)
             ),
             Self::ClientOfAnotherIssuer { issuer } => write!(
                 f,
                 "the server uses the authorization server {}, and the configured client or workload \
                  belongs to another; set client(…) or workload(…) for this one, or forget the \
                  earlier authorization",
-                excerpt(issuer)
+                plain(issuer)
             ),
             Self::Registration { issuer, reason } => {
-                write!(f, "{} did not register the client", excerpt(issuer))?;
+                write!(f, "{} did not register the client", plain(issuer))?;
                 if let Some(reason) = reason {
-                    write!(f, " ({})", excerpt(reason))?;
+                    write!(f, " ({})", plain(reason))?;
                 }
                 f.write_str("; register one there by hand, and set client(…)")
             }
             Self::Consent { reason } => {
-                write!(f, "there is no consent: {}; sign in again", excerpt(reason))
+                write!(f, "there is no consent: {}; sign in again", plain(reason))
             }
             Self::RedirectUri { uri } => write!(
                 f,
                 "the redirect URI {} is http to another machine; set redirect_uri(…) to a URI with \
                  https, or to one of this machine",
-                excerpt(uri)
+                plain(uri)
             ),
             Self::ConsentNeeded { issuer } => write!(
                 f,
                 "a person has to sign in at {}, and this program runs unattended; sign in with an \
                  interactive program and the same store",
-                excerpt(issuer)
+                plain(issuer)
             ),
             Self::Redirect { issuer } => write!(
                 f,
                 "the redirect does not come from {}: `iss` is missing or differs, or a parameter \
                  is duplicate; sign in again, and do not trust the page that led here",
-                excerpt(issuer)
+                plain(issuer)
             ),
             Self::Refused { error, description } => fmt_refused(f, error, description.as_deref()),
             Self::Scopes { scopes } => write!(
@@ -225,20 +226,20 @@ impl fmt::Display for AuthError {
                  request the permission there, then sign in with these scopes",
                 excerpt(&scopes.to_param())
             ),
-            Self::Url { url, reason } => write!(f, "{} is rejected: {reason}", excerpt(url)),
-            Self::Unavailable { url } => write!(f, "{} {UNAVAILABLE}; {PRIVATE}", excerpt(url)),
+            Self::Url { url, reason } => write!(f, "{} is rejected: {reason}", plain(url)),
+            Self::Unavailable { url } => write!(f, "{} {UNAVAILABLE}; {PRIVATE}", plain(url)),
             Self::Signature { reason } => {
-                write!(f, "there is no signature: {}; check the key", excerpt(reason))
+                write!(f, "there is no signature: {}; check the key", plain(reason))
             }
             Self::NoProofKey { server } => write!(
                 f,
                 "{} only accepts tokens that are bound to a key; set proof_key(…)",
-                excerpt(server)
+                plain(server)
             ),
             Self::Subject { reason } => write!(
                 f,
                 "there is no token of the workload or the person: {}; check its source",
-                excerpt(reason)
+                plain(reason)
             ),
             Self::TooManyFetches => {
                 f.write_str("the flow did not end after 40 requests; contact the operator")
@@ -280,9 +281,9 @@ impl core::error::Error for UrlRefusal {
 }
 
 fn fmt_refused(f: &mut fmt::Formatter<'_>, error: &str, description: Option<&str>) -> fmt::Result {
-    write!(f, "the authorization was refused: {}", excerpt(error))?;
+    write!(f, "the authorization was refused: {}", plain(error))?;
     if let Some(description) = description {
-        write!(f, " ({description})")?;
+        write!(f, " ({})", visible(description))?;
     }
     f.write_str("; sign in again, or ask the operator of the server")?;
     if error == "invalid_target" || description.is_some_and(blames_resource) {
@@ -296,9 +297,26 @@ fn blames_resource(description: &str) -> bool {
     ["AADSTS9010010", "AADSTS901002"].iter().any(|code| description.contains(code))
 }
 
-/// A URL without the parts that may be secret.
+/// A URL without the parts that may be secret: a name and a password, the query and the fragment.
 pub(super) fn shown(url: &str) -> String {
-    excerpt(url.split(['?', '#']).next().unwrap_or_default())
+    let start = url.find("://").map_or(url.len(), |at| at + "://".len());
+    let (scheme, rest) = url.split_at_checked(start).unwrap_or((url, ""));
+    let authority = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
+    let port = authority.rsplit_once(':').map_or("", |(_, port)| port);
+    // In front of a password's own `/`, `?` or `#` there is no port.
+    let ends_early = !port.bytes().all(|byte| byte.is_ascii_digit());
+    let before_path = if ends_early { rest } else { authority };
+    let host = before_path.rfind('@').and_then(|at| rest.get(at..));
+    let text = match host {
+        Some(host) => [scheme, "***", host].concat(),
+        None => url.into(),
+    };
+    plain(text.split(['?', '#']).next().unwrap_or_default())
+}
+
+/// Text of a peer as a log or a terminal may show it: at most 100 visible characters.
+fn plain(text: &str) -> String {
+    excerpt(&visible(text))
 }
 
 /// Text of a peer: at most 200 visible characters.
@@ -316,6 +334,52 @@ mod tests {
     fn error_of_a_host_that_does_not_answer_names_the_setting() {
         let error = AuthError::Unavailable { url: "https://idp.corp.example/token".into() };
         assert!(alloc::format!("{error}").contains("allow_host(…)"), "{error}");
+    }
+
+    #[test]
+    fn urls_are_shown_without_secrets() {
+        for (url, expected) in [
+            ("https://a.example:8443/x?code=canary#canary", "https://a.example:8443/x"),
+            ("https://me:canary@a.example/x", "https://***@a.example/x"),
+            ("https://me:canary@canary@a.example:9/x?canary", "https://***@a.example:9/x"),
+            ("https://me:can/ary@a.example/x", "https://***@a.example/x"),
+            ("https://me:can?ary@a.example/x", "https://***@a.example/x"),
+            ("https://me:can#ary@a.example/x", "https://***@a.example/x"),
+            ("https://a.example/@me", "https://a.example/@me"),
+            ("https://[::1]:9/x", "https://[::1]:9/x"),
+            ("com.example:/callback?canary", "com.example:/callback"),
+            ("https://a.example/\u{1b}]0;x\u{7}\n", "https://a.example/]0;x"),
+        ] {
+            assert_eq!(shown(url), expected);
+        }
+    }
+
+    #[test]
+    fn texts_of_peers_are_shown_without_control_characters() {
+        let text = || String::from("https://a.example#\u{1b}[2J\r\n2026-11-30 signed in");
+        for error in [
+            AuthError::Resource { stated: text(), server: text() },
+            AuthError::ResourceMetadata { url: text() },
+            AuthError::NoIssuer { issuer: text() },
+            AuthError::Issuer { expected: text(), stated: text() },
+            AuthError::NoPkce { issuer: text() },
+            AuthError::NoClient { issuer: text() },
+            AuthError::ClientOfAnotherIssuer { issuer: text() },
+            AuthError::Registration { issuer: text(), reason: Some(text()) },
+            AuthError::Consent { reason: text() },
+            AuthError::RedirectUri { uri: text() },
+            AuthError::ConsentNeeded { issuer: text() },
+            AuthError::Redirect { issuer: text() },
+            AuthError::Refused { error: text(), description: Some(text()) },
+            AuthError::Scopes { scopes: Scopes::words(&text()) },
+            AuthError::Url { url: text(), reason: UrlRefusal::NotHttps },
+            AuthError::Unavailable { url: text() },
+            AuthError::Signature { reason: text() },
+            AuthError::NoProofKey { server: text() },
+            AuthError::Subject { reason: text() },
+        ] {
+            assert!(!alloc::format!("{error}").contains(char::is_control), "{error:?}");
+        }
     }
 
     #[test]

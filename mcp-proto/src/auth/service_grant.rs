@@ -90,7 +90,10 @@ impl ServiceGrant {
             let draft = draft(&grant, true, &self.goal, self.client.clone(), context);
             GrantState::Granting(TokenCall::start(draft, context)?)
         } else {
-            let provider = context.config.provider.as_ref().map(|provider| &provider.issuer);
+            let config = &*context.config;
+            let provider = config.provider.as_ref();
+            provider.map(|it| config.policy.check(&it.token_endpoint)).transpose()?;
+            let provider = provider.map(|provider| &provider.issuer);
             let receiver = provider.unwrap_or(&self.goal.server.issuer.issuer).clone();
             GrantState::AskingSubject(context.outbox.subject(context.now, receiver))
         };
