@@ -119,6 +119,7 @@ fn secrets_are_masked() {
         (r#"{"password" : "x\"y\\" , "b":"y"}"#, r#"{"password" : "***" , "b":"y"}"#),
         (r#"{"pass\u0077ord":"x"}"#, r#"{"pass\u0077ord":"***"}"#),
         (r#"{"access_token":"x"}"#, r#"{"access_token":"***"}"#),
+        (r#"{"requestState":"x","state":"y"}"#, r#"{"requestState":"***","state":"y"}"#),
         (r#"{"password":"x","cut":"#, r#"{"password":"***","cut":"#),
         (r#"{"password":"cut of"#, r#"{"password":"***""#),
     ] {

@@ -5,7 +5,7 @@ use alloc::string::String;
 use mcp_proto::internals::Raw;
 
 /// A key that contains one of these, ignoring case and punctuation, has a secret value.
-const SECRETS: [&str; 11] = [
+const SECRETS: [&str; 12] = [
     "dpop",
     "password",
     "passwd",
@@ -17,6 +17,8 @@ const SECRETS: [&str; 11] = [
     "credential",
     "cookie",
     "token",
+    // Whoever has the state of a call can continue the call, unless the server binds the state.
+    "requeststate",
 ];
 
 /// A key with one of these as a whole word has a secret value. They also occur inside of other
