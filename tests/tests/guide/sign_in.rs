@@ -61,7 +61,8 @@ fn of_a_workload(sign_in: SignIn) {
 }
 
 fn workload_token(issuer: &str) -> std::io::Result<Secret> {
-    Ok(Secret::new(format!("a token for {issuer}")))
+    let token = std::fs::read_to_string("/run/tokens/mcp")?;
+    Ok(Secret::new(format!("{token} for {issuer}")))
 }
 
 #[expect(dead_code, reason = "it compiles, which is what the page needs")]

@@ -85,10 +85,9 @@ fn read_that_fails_is_repeated() {
     };
     registry.resource(Resource::new("a:b", "b"), read).unwrap();
     registry.around_all(|request: HandlerRequest, next: Next| async move {
-        match next.clone().run(request.clone()).await {
-            Outcome::Error(error) if error.message == "busy" => next.run(request).await,
-            outcome => outcome,
-        }
+        let outcome = next.clone().run(request.clone()).await;
+        let is_busy = matches!(&outcome, Outcome::Error(error) if error.message == "busy");
+        if is_busy { next.run(request).await } else { outcome }
     });
     let mut pair = Pair::new(registry);
     let read = pair.client().read_resource("a:b");
