@@ -46,21 +46,21 @@ impl CurrentStore {
             let slot = other.0.lock();
             (slot.store.clone(), slot.address?)
         };
-        self.replace(store, address)
+        Some(self.replace(store, address))
     }
 
     /// Replaces the store. A store that is set again keeps its watcher: a second one would stay
     /// with the store.
-    fn replace(&self, store: Arc<dyn TaskStore>, address: usize) -> Option<Arc<dyn TaskStore>> {
+    fn replace(&self, store: Arc<dyn TaskStore>, address: usize) -> Arc<dyn TaskStore> {
         let slot = &mut *self.0.lock();
         if slot.address == Some(address) {
-            return Some(store);
+            return store;
         }
         let slot = core::mem::replace(
             slot,
             StoreSlot { store, address: Some(address), is_watched: false },
         );
-        Some(slot.store)
+        slot.store
     }
 
     /// Registers a watcher for changes with the store, once.

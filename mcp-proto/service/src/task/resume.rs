@@ -59,8 +59,8 @@ pub(super) fn call_again(host: &TaskHost, record: &Record, caller: &TaskCaller) 
     let mailbox = Arc::new(ServiceMailbox::new(caller.catalog.clone()));
     let cancel = Cancel::new();
     let make = |call| Context::new(mailbox.clone(), cancel.clone(), caller.about, call);
-    let called = (handler, call, record);
-    let future = match call_handler(&snapshot.registry, called, clock.now(), make, caller)? {
+    let again = (handler, call, record);
+    let future = match call_handler(&snapshot.registry, again, clock.now(), make, caller)? {
         HandlerCall::Future(future) => future,
         HandlerCall::Done(outcome) => Box::pin(ready(outcome)),
     };
