@@ -90,8 +90,8 @@ pub(super) fn is_gone(error: &io::Error) -> bool {
 /// The most chunks that are read before other tasks run and a stop is checked.
 const ROUNDS: usize = 16;
 
-/// The most chunks that are read before deadlines that are due after a suspension: 16 MiB at most. A peer that sends without
-/// end postpones no deadline any longer.
+/// The most chunks that are read before deadlines that are due after a suspension: 16 MiB at most.
+/// A peer that sends without end postpones no deadline any longer.
 const MAX_LATE_READS: usize = 256;
 
 /// The input of a poll.

@@ -176,8 +176,8 @@ impl Config {
         self
     }
 
-    /// Allows `http` for this host, which is not on this machine, such as the server's own behind an
-    /// encrypted tunnel. Without encryption, whoever is on the way reads secrets and tokens, and
+    /// Allows `http` for this host, which is not on this machine, such as the server's own behind
+    /// an encrypted tunnel. Without encryption, whoever is on the way reads secrets and tokens, and
     /// chooses the authorization server. By the specification, all endpoints of an authorization
     /// server MUST use `https`.
     pub fn allow_http(mut self, host: &str) -> Self {
@@ -392,8 +392,8 @@ impl Config {
         self.document.as_ref()?.client(issuer, redirect_uri)
     }
 
-    /// Reads the stored record of a server, unless its tokens could be read on the way, or are bound
-    /// to another key than [`proof_key`](Self::proof_key).
+    /// Reads the stored record of a server, unless its tokens could be read on the way, or are
+    /// bound to another key than [`proof_key`](Self::proof_key).
     pub(super) fn read_record(&self, text: &str) -> Option<ServerRecord> {
         let record = ServerRecord::read_for(text, self.thumbprint().as_deref());
         record.filter(|_| !self.policy.exposes_tokens())

@@ -1,7 +1,8 @@
 //! Rules for URLs from peers, and for those that follow from the server's own URL.
 //!
 //! In: any URL of a challenge, a metadata document, a redirect or a record, or a well-known or
-//! guessed one, before it is requested or shown. Out: a [`Url`] and the addresses that its host may resolve to, or an error.
+//! guessed one, before it is requested or shown. Out: a [`Url`] and the addresses that its host may
+//! resolve to, or an error.
 //!
 //! | | rule |
 //! |---|---|

@@ -107,11 +107,11 @@ fn settings_of_tasks_stay_unless_the_other_registry_has_its_own() {
     let mut first = registry(Tasks::Always, works);
     first.task_config(ttl(10));
     let mut process = Process::sharing(&Time::default(), &shared[0], first);
-    let stored = |number: usize| format!("{:?}", stores[number]);
+    let shown = |number: usize| format!("{:?}", stores[number]);
     assert_eq!(process.call()["ttlMs"], 10_000);
     replace(&process, registry(Tasks::Always, works));
     assert_eq!(process.call()["ttlMs"], 10_000);
-    assert!(stored(0).starts_with("MemoryStore { tasks: 2,"), "{}", stored(0));
+    assert!(shown(0).starts_with("MemoryStore { tasks: 2,"), "{}", shown(0));
     let mut other = registry(Tasks::Always, works);
     other.task_config(ttl(20)).task_store(shared[1].clone());
     // The same store again is no other store.
@@ -119,9 +119,9 @@ fn settings_of_tasks_stay_unless_the_other_registry_has_its_own() {
         replace(&process, other.clone());
         assert_eq!(process.call()["ttlMs"], 20_000);
         let text = format!("MemoryStore {{ tasks: {count},");
-        assert!(stored(1).starts_with(&text), "{}", stored(1));
+        assert!(shown(1).starts_with(&text), "{}", shown(1));
     }
-    assert!(stored(0).starts_with("MemoryStore { tasks: 2,"), "{}", stored(0));
+    assert!(shown(0).starts_with("MemoryStore { tasks: 2,"), "{}", shown(0));
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub(super) struct TaskCaller {
     pub(super) peer: Arc<Peer>,
     pub(super) about: ReplyId,
     pub(super) trace: Option<Arc<TraceContext>>,
-    /// How often the handler has asked for nothing but another call since this request.
+    /// The number of times since this request that the handler asked for nothing but another call.
     pub(super) repeats: usize,
 }
 

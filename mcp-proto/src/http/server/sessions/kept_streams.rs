@@ -27,7 +27,7 @@ struct Kept {
     bytes: usize,
 }
 
-/// What is kept of one stream.
+/// The share of one stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct KeptShare {
     /// The bytes of events, if the stream is replayable.
