@@ -148,6 +148,9 @@ impl<W: Clone> Streams<W> {
     /// last. Returns how many events of those no reader had taken.
     pub(super) fn forget(&mut self, now: Instant, max_bytes: usize) -> u64 {
         let mut lost = 0;
+        if self.sums.kept.first_expiring().is_none() {
+            return lost;
+        }
         let (mut count, mut bytes) = self.expiring();
         while let Some((until, first)) = self.sums.kept.first_expiring() {
             let is_late = until <= now;
