@@ -16,10 +16,10 @@ use mcp_proto::ext::skills::{
     self, GetSkillResult, ListSkillsResult, ReadResourceDirectoryResult, Skill, SkillError,
     VerifiedFile,
 };
-use mcp_proto::types::{Resource, ResourceContents};
+use mcp_proto::types::{ReadResourceResult, Resource, ResourceContents};
 use serde_json::json;
 
-use super::Client;
+use super::{Call, Client};
 
 /// The most pages of a directory that are fetched.
 const MAX_PAGES: usize = 100;
@@ -160,11 +160,29 @@ impl LoadedSkill {
     }
 }
 
-/// Reads a file and checks it against the entry.
+/// Reads a file and checks it against the entry. A file that differs and may be from the cache is
+/// requested again: entries are never cached, so the skill may have been updated since.
 async fn read(client: &Client, skill: &Skill, uri: &str) -> Result<VerifiedFile, SkillCallError> {
     // A file that the entry does not list is refused before any request.
     skill.resolve(uri)?;
-    let result = client.read_resource(uri).await?;
+    let (bytes, is_cacheable) = fetch(client.read_resource(uri), uri).await?;
+    match skill.verify(uri, bytes) {
+        Err(SkillError::SizeMismatch { .. } | SkillError::DigestMismatch { .. })
+            if is_cacheable =>
+        {
+            let (bytes, _) = fetch(client.read_resource(uri).refresh(), uri).await?;
+            Ok(skill.verify(uri, bytes)?)
+        }
+        verified => Ok(verified?),
+    }
+}
+
+/// The bytes of a file, and whether they may be from the cache.
+async fn fetch(
+    call: Call<ReadResourceResult>,
+    uri: &str,
+) -> Result<(Vec<u8>, bool), SkillCallError> {
+    let result = call.await?;
     let other = || SkillCallError::OtherResource { uri: uri.into() };
     let [contents] = &*result.contents else { return Err(other()) };
     if contents.uri() != uri {
@@ -174,7 +192,7 @@ async fn read(client: &Client, skill: &Skill, uri: &str) -> Result<VerifiedFile,
         ResourceContents::Text(text) => text.text.as_bytes().to_vec(),
         ResourceContents::Blob(blob) => blob.bytes().map_err(|_| other())?,
     };
-    Ok(skill.verify(uri, bytes)?)
+    Ok((bytes, result.ttl_ms.is_some_and(|ttl_ms| ttl_ms > 0)))
 }
 
 /// Errors of the calls for skills and their files.

@@ -2,11 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
-use mcp_proto::ext::skills::{self, SkillError};
-use mcp_proto::types::{Implementation, ReadResourceResult, Resource, ResourceContents};
-use mcp_proto::{Json, client};
+use mcp_proto::Json;
+use mcp_proto::client::{self, CacheConfig, CacheLimits};
+use mcp_proto::ext::skills::{self, SkillError, SkillFiles};
+use mcp_proto::server::Cacheable;
+use mcp_proto::types::{CacheHint, Implementation, ReadResourceResult, Resource, ResourceContents};
 use mcp_service::testing::Pair;
-use mcp_service::{Registry, SkillCallError};
+use mcp_service::{Catalog, Registry, SkillCallError};
 use serde_json::{Value, json};
 
 use super::{refunds, text};
@@ -94,6 +96,56 @@ fn a_file_that_differs_from_its_entry_is_refused() {
     let error = pair.run(loaded.read("templates/email.md")).unwrap_err();
     let expected = SkillError::DigestMismatch { uri: EMAIL.into() };
     assert!(matches!(&error, SkillCallError::Refused(it) if *it == expected), "{error}");
+}
+
+/// Entries are never kept, and files are.
+#[test]
+fn updated_skill_is_read_although_its_old_files_are_kept() {
+    let files = |more: &str| {
+        let files = [("SKILL.md", text("a", more)), ("b.md", format!("b {more}"))];
+        SkillFiles::new("skill://a", files).unwrap()
+    };
+    let mut registry = Registry::new(Implementation::new("shop", "1.0.0"));
+    registry.cache(Cacheable::Contents, CacheHint::public(60_000));
+    registry.skill(files("")).unwrap();
+    let catalog = Catalog::from(registry);
+    let config = client::Config::new(Implementation::new("host", "1.0.0"));
+    let config = config.cache(CacheConfig::memory(CacheLimits::default()));
+    let mut pair = Pair::new(catalog.clone()).client_config(config);
+    let client = pair.client();
+    let reads = |pair: &Pair| pair.wire().matches(r#""method":"resources/read""#).count();
+    for (more, expected) in [("", 2), ("", 2), ("license: MIT\n", 4), ("license: MIT\n", 4)] {
+        catalog
+            .update(|registry| {
+                registry.remove_skill("skill://a/SKILL.md");
+                registry.skill(files(more)).map(|_| ())
+            })
+            .unwrap();
+        let skill = pair.run(client.list_skills()).unwrap().skills.remove(0);
+        let loaded = pair.run(client.read_skill(&skill)).unwrap();
+        assert_eq!(loaded.text(), text("a", more));
+        let file = pair.run(loaded.read("b.md")).unwrap();
+        assert_eq!(file.text().unwrap(), format!("b {more}"));
+        assert_eq!(reads(&pair), expected);
+    }
+}
+
+/// A file that the server does not let be kept is not from the cache.
+#[test]
+fn a_file_that_differs_is_read_again_only_if_it_may_be_kept() {
+    for (ttl_ms, expected) in [(0, 1), (60_000, 2)] {
+        let evil = ResourceContents::text(REFUNDS, "Evil");
+        let (mut registry, reads) = server(valid(), move |_| Some(evil.clone().into()));
+        registry.cache(Cacheable::Contents, CacheHint::public(ttl_ms));
+        let mut pair = Pair::new(registry);
+        let client = pair.client();
+        let skill = pair.run(client.list_skills()).unwrap().skills.remove(0);
+        let error = pair.run(client.read_skill(&skill)).unwrap_err();
+        let SkillCallError::Refused(SkillError::SizeMismatch { .. }) = error else {
+            panic!("{error}");
+        };
+        assert_eq!(taken(&reads).len(), expected, "{ttl_ms}");
+    }
 }
 
 #[test]
