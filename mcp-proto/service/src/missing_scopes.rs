@@ -60,3 +60,11 @@ impl IntoInterrupt for MissingScopes {
         ErrorData::internal(self.to_string()).into()
     }
 }
+
+/// An error of the request, with the text, which the model does not see. A tool that fails with
+/// [`MissingScopes`] itself, or with a box of it, has a result for the model.
+impl From<MissingScopes> for Interrupt {
+    fn from(missing: MissingScopes) -> Self {
+        missing.into_interrupt()
+    }
+}

@@ -13,7 +13,8 @@ pub enum UsageError {
     Closed,
     /// The request is answered, cancelled, or unknown to this machine.
     NotInFlight,
-    /// A client connects only once.
+    /// A client connects only once: it was driven before, also if the connection failed, or is
+    /// closed.
     AlreadyConnected,
     /// `Limits::max_in_flight` calls wait for a response.
     TooManyCalls {
@@ -218,7 +219,9 @@ pub enum UsageError {
 texts! { UsageError:
     Closed => "the connection has closed";
     NotInFlight => "the request is not in flight";
-    AlreadyConnected => "the client has already connected";
+    AlreadyConnected =>
+        "a client connects only once, and this one was driven before or is closed; make another \
+         `Client`";
     TooManyCalls { max_in_flight } => "Limits::max_in_flight = {max_in_flight} calls are open";
     TooManyUnsentBytes { max_unsent_bytes } =>
         "the queued calls would exceed Limits::max_unsent_bytes = {max_unsent_bytes}: the era of \

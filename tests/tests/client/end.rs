@@ -137,6 +137,16 @@ fn a_client_has_one_service() {
     assert_eq!(third, Err(UsageError::AlreadyConnected));
 }
 
+/// The client may never have had a connection.
+#[test]
+fn error_of_a_second_service_says_what_to_do() {
+    let client = client();
+    drop(ClientService::new(&client).unwrap());
+    let second = ClientService::new(&client).map(drop).unwrap_err().to_string();
+    assert!(!second.contains("already connected"), "{second}");
+    assert!(second.ends_with("make another `Client`"), "{second}");
+}
+
 #[test]
 fn a_service_that_is_dropped_leaves_nobody_waiting() {
     let (client, mut idle) = (client(), pair(Negotiation::Auto, |_: Value, _| async { "done" }));
