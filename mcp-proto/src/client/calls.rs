@@ -170,6 +170,16 @@ impl Calls {
         self.insert(number, call);
     }
 
+    /// The numbers of the calls that cannot continue after the end of a session: calls in flight,
+    /// and calls that wait for input, since all inputs are dropped.
+    pub(super) fn of_session(&self) -> Vec<u64> {
+        self.numbers_of(|call| match &call.state {
+            State::Sent { .. } => true,
+            State::AwaitingInput(awaiting) => !awaiting.missing.is_empty(),
+            State::Waiting | State::BetweenPolls | State::Parked { .. } => false,
+        })
+    }
+
     /// Begins all lists again after the end of a session: "Don't persist cursors across sessions".
     pub(super) fn restart_pages(&mut self) {
         self.table.values_mut().for_each(|call| call.restart_pages());

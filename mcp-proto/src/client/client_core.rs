@@ -385,13 +385,13 @@ impl ClientCore {
         }
     }
 
-    /// Ends a session. Idempotent calls in flight are repeated; others fail, since the server may
-    /// have executed them. Returns the subscriptions that must be requested again.
+    /// Ends a session. Its idempotent calls are repeated; others fail, since the server may have
+    /// executed them. Returns the subscriptions that must be requested again.
     pub(super) fn leave_session(&mut self, now: Instant, conn: &mut Conn) -> Vec<SubscriptionId> {
         self.inputs.end(&mut self.outbox);
         let subscriptions = self.subscriptions.forget_session();
         self.calls.restart_pages();
-        for number in self.calls.numbers_of(Call::is_sent) {
+        for number in self.calls.of_session() {
             self.abort(number);
             let Some(call) = self.calls.remove(number) else { continue };
             // Subscriptions are requested again; other requests have no recipient.
