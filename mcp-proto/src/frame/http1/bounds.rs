@@ -39,8 +39,7 @@ mod tests {
 
     #[test]
     fn body_has_no_position_beyond_32_bits() {
-        let mut limits = Limits::default();
-        limits.max_body_bytes = usize::MAX;
+        let limits = Limits { max_body_bytes: usize::MAX, ..Limits::default() };
         assert_eq!(Bounds::new(&limits).max_body_bytes, u64::from(u32::MAX) - 1);
     }
 }
