@@ -326,13 +326,14 @@ impl ClientCore {
     }
 
     fn changed(&mut self, conn: &Conn, change: Change, listen: Option<u64>) -> Option<()> {
+        // The cache may have results of a modern server before this one, or of other clients.
+        self.cache.handle_change(&change);
         if conn.is_legacy() {
             self.subscriptions.changed_legacy(&change, &mut self.outbox);
             return Some(());
         }
         // "The server MUST NOT send notification types the client has not explicitly requested",
         // and each names its subscription by id.
-        self.cache.handle_change(&change);
         let listen = listen?;
         // Notifications that arrive after the end are ignored.
         if self.calls.is_abandoned(listen) {
@@ -353,8 +354,9 @@ impl ClientCore {
             call.options.timeout = Duration::MAX;
             call.pause_timeout();
         }
-        for missed in self.subscriptions.honoured(subscription, honoured, &mut self.outbox) {
-            self.cache.handle_change(&missed);
+        let unreported = self.subscriptions.honoured(subscription, honoured, &mut self.outbox);
+        for change in &unreported {
+            self.cache.handle_change(change);
         }
         Some(())
     }

@@ -349,6 +349,11 @@ impl Client {
         self.core.calls.numbers_of(is_late).into_iter().map(compose::id).collect()
     }
 
+    /// Drops the lists of tools from the cache, since they differ from those of the server.
+    pub(crate) fn drop_cached_tools(&mut self) {
+        self.core.cache.handle_change(&Change::ListChanged(List::Tools));
+    }
+
     /// Handles the end of the stream of a known server.
     fn end_of_stream(&mut self, now: Instant, era: Era) {
         if self.recovers() {

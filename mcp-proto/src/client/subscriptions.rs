@@ -144,7 +144,9 @@ impl Subscriptions {
     }
 
     /// Records the part of a subscription that the server honours; anything else in `honoured` is
-    /// ignored. Returns the changes that may have been missed.
+    /// ignored. Returns a change of everything that is honoured, since changes before the
+    /// acknowledgement may not have been reported. If the stream was replaced, the application is
+    /// notified of these changes.
     pub(super) fn honoured(
         &mut self,
         id: SubscriptionId,
@@ -154,18 +156,19 @@ impl Subscriptions {
         let Some(Subscription { stage, requested, .. }) = self.open.get_mut(&id) else {
             return Vec::new();
         };
-        let honoured = part_of(requested, honoured);
-        let changes = match stage {
-            Stage::Pending => Vec::new(),
-            Stage::Reopening => {
-                self.changed_tasks.extend(honoured.task_ids.iter().cloned());
-                changes(&honoured)
-            }
+        let is_reopened = match stage {
+            Stage::Pending => false,
+            Stage::Reopening => true,
             Stage::Open(_) => return Vec::new(),
         };
+        let honoured = part_of(requested, honoured);
+        let changes = changes(&honoured);
         *stage = Stage::Open(honoured.clone());
+        if is_reopened {
+            self.changed_tasks.extend(honoured.task_ids.iter().cloned());
+        }
         outbox.event(ClientEvent::Subscribed { subscription: id, honoured });
-        for change in &changes {
+        for change in changes.iter().filter(|_| is_reopened) {
             outbox.event(ClientEvent::Changed { subscription: Some(id), change: change.clone() });
         }
         changes

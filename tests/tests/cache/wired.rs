@@ -8,7 +8,7 @@ use mcp_proto::frame::http1::StatusHead;
 use mcp_proto::http::client::Action as HttpAction;
 use mcp_proto::http::{self, Url};
 use mcp_proto::stdio::Connection;
-use mcp_proto::types::Implementation;
+use mcp_proto::types::{Implementation, SubscriptionFilter};
 use mcp_proto::{Action, Binding, Duration, Instant, Machine};
 use serde_json::{Value, json};
 
@@ -141,6 +141,37 @@ fn a_stale_result_does_not_stand_for_a_server_that_refuses() {
         let result = list_over_http(&mut client, at(20_000), Some(refusal));
         assert_eq!(result.is_ok(), is_stale, "{refusal} {result:?}");
     }
+}
+
+/// The subscription is sent after the list: what changed in between is not reported.
+#[test]
+fn a_list_is_fetched_again_after_a_subscription_has_begun() {
+    let mut server = Server::new(config(Some(memory())));
+    assert!(server.list(at(0)).is_ok());
+    for asked in [2, 3] {
+        server.subscribe(at(1));
+        for _ in 0..2 {
+            assert!(server.list(at(2)).is_ok());
+            assert_eq!(server.asked, asked);
+        }
+        // The server stops: it ends the subscription, and another server follows.
+        let end = json!({ "jsonrpc": "2.0", "id": server.listen, "result": {
+            "resultType": "complete",
+        } });
+        server.client.handle_bytes(at(3), format!("{end}\n").into());
+        assert!(server.run(at(3)).is_none());
+    }
+}
+
+#[test]
+fn a_subscription_drops_only_what_it_covers() {
+    let mut server = Server::new(config(Some(memory())));
+    assert!(server.list(at(0)).is_ok());
+    let filter = SubscriptionFilter::new().prompts_list_changed().resource("a:b");
+    server.client.with(at(1), |client| client.subscribe(at(1), filter).unwrap());
+    assert!(server.run(at(1)).is_none());
+    assert!(server.list(at(2)).is_ok());
+    assert_eq!(server.asked, 1);
 }
 
 /// Lists the tools of a server over HTTP, which may refuse all requests.
@@ -289,10 +320,14 @@ impl Server {
         self.client.handle_bytes(now, format!("{answer}\n").into());
     }
 
-    fn subscribe_and_change(&mut self, now: Instant) {
-        let filter = mcp_proto::types::SubscriptionFilter::new().tools_list_changed();
+    fn subscribe(&mut self, now: Instant) {
+        let filter = SubscriptionFilter::new().tools_list_changed();
         self.client.with(now, |client| client.subscribe(now, filter).unwrap());
         assert!(self.run(now).is_none());
+    }
+
+    fn subscribe_and_change(&mut self, now: Instant) {
+        self.subscribe(now);
         self.notify(now, "tools/list_changed", Value::Null);
         assert!(self.run(now).is_none());
     }

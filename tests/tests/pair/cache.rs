@@ -10,7 +10,7 @@ use mcp_proto::client::{Cache, CacheConfig, Config, Negotiation, SharedCache};
 use mcp_proto::server::Cacheable;
 use mcp_proto::types::{CacheHint, Implementation, SubscriptionFilter};
 use mcp_service::testing::Pair;
-use mcp_service::{Handler, HttpClientConfig, Registry, ResponseCache};
+use mcp_service::{Catalog, Handler, HttpClientConfig, Registry, RemoteTools, ResponseCache};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -18,6 +18,13 @@ use serde_json::json;
 #[derive(Deserialize, JsonSchema)]
 struct Place {
     #[schemars(extend("x-mcp-header" = "Region"))]
+    region: String,
+}
+
+/// The same place, with another header.
+#[derive(Deserialize, JsonSchema)]
+struct Area {
+    #[schemars(extend("x-mcp-header" = "Area"))]
     region: String,
 }
 
@@ -101,6 +108,69 @@ fn a_list_is_fetched_again_after_an_outage_of_its_subscription() {
     pair.run(changes.changed()).unwrap();
     pair.run(client.list_tools()).unwrap();
     assert_eq!(lists(&pair), 2);
+}
+
+/// No subscription reports what changes between `add_to` and `follow`.
+#[test]
+fn tools_that_are_followed_are_current_although_an_older_list_is_kept() {
+    let catalog = Catalog::from(registry(CacheHint::public(600_000)));
+    let cache = Arc::new(ResponseCache::default());
+    let mut pair = Pair::over_http(catalog.clone()).client_config(config(&cache, None));
+    let mut remote = RemoteTools::new(&pair.client(), "");
+    let mut front = Registry::new(Implementation::new("front", "1.0.0"));
+    pair.run(remote.add_to(&mut front)).unwrap();
+    let tides = |_: Place, _| async { "High at noon." };
+    catalog.update(|registry| registry.tool("tides", "Tells tides", tides).map(|_| ())).unwrap();
+    let front = Catalog::from(front);
+    let mut following = Box::pin(remote.follow(&front));
+    assert!(pair.poll(&mut following).is_pending());
+    assert_eq!(lists(&pair), 2);
+    let mut front = Pair::new(front.clone());
+    assert_eq!(front.run(front.client().list_tools()).unwrap().tools.len(), 2);
+}
+
+/// The client of a legacy session keeps nothing, and it reports changes to the shared cache.
+#[test]
+fn change_in_a_legacy_session_drops_what_other_clients_keep() {
+    let catalog = Catalog::from(registry(CacheHint::public(600_000)));
+    let cache = Arc::new(ResponseCache::default());
+    let mut modern = pair(CacheHint::public(600_000), &cache);
+    modern.run(modern.client().list_tools()).unwrap();
+    let config = config(&cache, None).negotiation(Negotiation::Legacy);
+    let mut legacy = Pair::over_http(catalog.clone()).client_config(config);
+    let filter = SubscriptionFilter::new().tools_list_changed();
+    let mut changes = legacy.run(legacy.client().subscribe(filter)).unwrap();
+    assert_eq!(cache.len(), 1);
+    catalog.update(|registry| Ok(registry.remove_tool("forecast"))).unwrap();
+    legacy.run(changes.changed()).unwrap();
+    assert_eq!(cache.len(), 0);
+}
+
+#[test]
+fn a_list_is_fetched_again_after_a_call_with_its_headers_was_refused() {
+    let catalog = Catalog::from(registry(CacheHint::public(600_000)));
+    let cache = Arc::new(ResponseCache::default());
+    let mut pair = Pair::over_http(catalog.clone()).client_config(config(&cache, None));
+    let client = pair.client();
+    let place = json!({ "region": "north" });
+    let calls = |pair: &Pair| pair.wire().matches(r#""method":"tools/call""#).count();
+    pair.run(client.list_tools()).unwrap();
+    pair.run(client.call_tool("forecast", &place)).unwrap();
+    assert_eq!((lists(&pair), calls(&pair)), (1, 1));
+    // Without a subscription the client is not notified.
+    let change = |registry: &mut Registry| {
+        registry.remove_tool("forecast");
+        let forecast = |Area { region }: Area, _| async move { format!("Sun in {region}.") };
+        registry.tool("forecast", "Tells the weather", forecast).map(|_| ())
+    };
+    catalog.update(change).unwrap();
+    // The call is refused, the tools are listed, and the call is sent again.
+    pair.run(client.call_tool("forecast", &place)).unwrap();
+    assert_eq!((lists(&pair), calls(&pair)), (2, 3));
+    let tools = pair.run(client.list_tools()).unwrap().tools;
+    assert!(tools[0].input_schema.as_str().contains("Area"));
+    pair.run(client.call_tool("forecast", &place)).unwrap();
+    assert_eq!((lists(&pair), calls(&pair)), (3, 4));
 }
 
 #[test]

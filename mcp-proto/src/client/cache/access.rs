@@ -11,7 +11,7 @@
 //! | a call that needs input | its ticket is void |
 //! | an error in place of a page | the pages of the list are dropped |
 //! | no answer, under [`CacheConfig::stale_on_error`] | the last result, as long as it is not too old |
-//! | a change, a subscription that has begun again | what it concerns is dropped |
+//! | a change, a subscription that has begun, also again | what it concerns is dropped |
 //! | other credentials | private results of the former ones are not found any more |
 //!
 //! A list is never assembled from cached pages together with fetched pages, because their cursors

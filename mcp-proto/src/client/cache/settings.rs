@@ -15,7 +15,8 @@ use crate::time::{Duration, Instant};
 /// cached, and [`Client::call`](crate::client::Client::call) if the result of an equal request is
 /// cached. The `ttlMs` of such a result is the remaining time. A change that the server reports
 /// drops the results that it affects. To receive changes, the client needs a
-/// [subscription](crate::client::Client::subscribe).
+/// [subscription](crate::client::Client::subscribe). When a subscription begins, the results that
+/// it covers are dropped, because earlier changes may not have been reported.
 ///
 /// ```
 /// use mcp_proto::client::{CacheConfig, CacheLimits, Config};

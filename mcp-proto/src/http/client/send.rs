@@ -431,7 +431,11 @@ impl Client {
                 let incoming = Incoming::Message(Message::Response(response));
                 self.rpc.handle_message_of(now, incoming, origin);
             }
-            Refreshed::Again(call, message) => self.call(now, *call, message),
+            Refreshed::Again(call, message) => {
+                // A cached list would replace the new schemas at its next use.
+                self.rpc.drop_cached_tools();
+                self.call(now, *call, message);
+            }
         }
     }
 }
