@@ -72,3 +72,18 @@ fn input_with_a_token_that_has_lost_a_scope_does_not_call_the_tool_again() {
         assert_eq!(ran.load(Ordering::Relaxed), expected);
     }
 }
+
+#[test]
+fn tool_that_asks_and_lacks_scopes_ends_with_an_error_that_names_them() {
+    let tool = |_: Nothing, context: Context| async move {
+        context.require_scopes("write")?;
+        context.list_roots("a")?;
+        Ok::<_, Interrupt>("done")
+    };
+    let mut registry = Registry::new(Implementation::new("rounds", "1"));
+    registry.tool("t", "Asks", tool).unwrap();
+    let (mut socket, _, session) = opened(registry);
+    let answer = socket.post("alice", &session, &call());
+    assert!(answer.body.contains(r#""code":-32603"#), "{}", answer.body);
+    assert!(answer.body.contains("the scopes `write`"), "{}", answer.body);
+}

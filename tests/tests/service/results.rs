@@ -1,8 +1,8 @@
 //! Arguments of handlers, and their return values.
 
 use mcp_proto::types::{CallToolResult, ContentBlock, ImageContent, ResourceContents};
-use mcp_proto::{ErrorCode, ErrorData, Json};
-use mcp_service::IntoToolResult;
+use mcp_proto::{ErrorCode, ErrorData, Json, UsageError};
+use mcp_service::{Interrupt, IntoToolResult, TaskError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -147,6 +147,21 @@ fn an_error_of_any_kind_by_a_question_mark() {
     bench.call(1);
     let expected = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"invalid digit found in string"}],"isError":true}}"#;
     assert_eq!(bench.out(), [expected]);
+}
+
+/// `?` converts these errors in a handler that also asks.
+#[test]
+fn errors_of_a_context_end_a_handler_without_their_texts() {
+    let usage = |_: Value, _| async { Ok::<&str, Interrupt>(Err(UsageError::Closed)?) };
+    let task = |_: Value, _| async { Ok::<&str, Interrupt>(Err(TaskError::NoHost)?) };
+    let error = json!({"jsonrpc": "2.0", "id": 1, "error": {
+        "code": -32603, "message": "the handler failed",
+    }});
+    for mut bench in [Bench::new(usage), Bench::new(task)] {
+        bench.call_with(1, &json!({}));
+        let [line]: [String; 1] = bench.out().try_into().unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), error);
+    }
 }
 
 /// Response for the client if a handler returns `value`.
