@@ -9,8 +9,7 @@ use core::error::Error;
 #[cfg(feature = "tracing")]
 use core::iter::successors;
 
-use crate::{Interrupt, TaskError};
-use mcp_proto::{ErrorData, UsageError};
+use mcp_proto::ErrorData;
 
 /// The error for a client that does not get the text of the handler's error, which may contain
 /// internal details.
@@ -20,20 +19,6 @@ pub(crate) fn hidden(error: &(dyn Error + 'static)) -> ErrorData {
     #[cfg(not(feature = "tracing"))]
     let _ = error;
     ErrorData::internal("the handler failed")
-}
-
-/// -32603 without the text, as for a boxed error of another method than `tools/call`.
-impl From<UsageError> for Interrupt {
-    fn from(error: UsageError) -> Self {
-        hidden(&error).into()
-    }
-}
-
-/// -32603 without the text, as for a boxed error of another method than `tools/call`.
-impl From<TaskError> for Interrupt {
-    fn from(error: TaskError) -> Self {
-        hidden(&error).into()
-    }
 }
 
 /// The text of an error and of its causes. Some errors contain the text of their cause.

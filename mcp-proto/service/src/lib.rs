@@ -123,6 +123,7 @@ pub mod exports;
 mod handler;
 mod handler_call;
 mod hidden_error;
+mod hidden_interrupt;
 mod http;
 mod inherited_env;
 mod input;
