@@ -222,7 +222,7 @@ impl AuthOutbox {
             return Err(AuthError::TooManyFetches);
         }
         // Well-known and guessed URLs have the scheme and host of the server, which no peer names.
-        policy.check(url.as_str())?;
+        policy.check_scheme(url)?;
         self.fetches += 1;
         // Without `Accept-Encoding` a server may choose any coding.
         let fields = [("Accept", "application/json"), ("Accept-Encoding", "identity")];

@@ -1,8 +1,8 @@
 //! Rules for URLs from peers, and for those that follow from the server's own URL.
 //!
-//! In: any URL of a challenge, a metadata document, a redirect or a record, or a well-known or
-//! guessed one, before it is requested or shown. Out: a [`Url`] and the addresses that its host may
-//! resolve to, or an error.
+//! In: any URL of a challenge, a metadata document, a redirect or a record, before it is requested
+//! or shown. Out: a [`Url`] and the addresses that its host may resolve to, or an error. Of a
+//! well-known or guessed URL, which has the server's own host, only the scheme is checked.
 //!
 //! | | rule |
 //! |---|---|
@@ -84,6 +84,15 @@ impl UrlPolicy {
             Some(reason) => Err(refusal(reason)),
             None => Ok(url),
         }
+    }
+
+    /// Checks only the scheme: the client's other requests go to the server's own host too.
+    pub(super) fn check_scheme(&self, url: &Url) -> Result<(), AuthError> {
+        if self.is_plain(url) {
+            let url = shown(url.as_str());
+            return Err(AuthError::Url { url, reason: UrlRefusal::NotHttps });
+        }
+        Ok(())
     }
 
     /// True if tokens that are sent to the server can be read on the way.

@@ -208,6 +208,15 @@ fn nothing_secret_goes_to_another_machine_in_plain_text() {
     world.run().unwrap();
     assert_eq!(world.access(), Access::None);
     assert!(is_refused(world.request("x")));
+    // No peer named the server's own host, whatever it is.
+    for origin in ["https://0.0.0.0", "http://0.0.0.0:8000"] {
+        let (server, place) =
+            (format!("{origin}/mcp"), format!("{origin}/.well-known/oauth-protected-resource/mcp"));
+        let mut world = World::at(&server, |config| config.allow_http("0.0.0.0"));
+        world.resource(&place, &server, ISSUER);
+        world.issuer(ISSUER_PLACE, ISSUER, "");
+        world.request("x").unwrap();
+    }
     // Within this machine nobody listens.
     let mut world = World::at("http://127.0.0.1:8000/mcp", Config::guesses_endpoints);
     world.request("x").unwrap();
