@@ -5,7 +5,7 @@ use mcp_proto::client::Restart;
 
 use super::missed_changes::{
     PAUSE, TOOLS, UPDATED, answer, begin, changes, lists, only_request, over_http, request_of,
-    subscribe_at_legacy_server, subscription,
+    subscribe_at_legacy_server, subscribed_over_http,
 };
 use super::*;
 
@@ -40,20 +40,9 @@ fn subscription_of_a_modern_client_restarts_a_legacy_server() {
 #[test]
 fn lost_legacy_session_is_opened_again_for_subscriptions_alone() {
     for down in ERAS {
-        let mut bridged = over_http(Era::Legacy);
-        if down == Era::Legacy {
-            bridged.client(&initialize());
-            bridged.client(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-        }
-        let stream = only_request(&mut bridged);
-        bridged.http_stream(stream.exchange);
-        bridged.client(&subscription(down));
-        let asked = request_of(&mut bridged, "resources/subscribe");
-        let empty = json!({"jsonrpc": "2.0", "id": asked.message["id"], "result": {}});
-        bridged.http_answer(asked.exchange, 200, &[], Some(&empty));
-        bridged.to_client();
+        let (mut bridged, exchange) = subscribed_over_http(down);
         bridged.pass(PAUSE);
-        bridged.http_breaks(stream.exchange);
+        bridged.http_breaks(exchange);
         bridged.pass(PAUSE);
         let stream = only_request(&mut bridged);
         assert_eq!(stream.method, "GET");

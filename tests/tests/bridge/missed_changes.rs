@@ -193,20 +193,7 @@ fn reported_resources_are_limited() {
 #[test]
 fn stream_of_a_legacy_session_without_an_id_may_have_missed_changes() {
     for down in ERAS {
-        let mut bridged = over_http(Era::Legacy);
-        if down == Era::Legacy {
-            bridged.client(&initialize());
-            bridged.client(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-        }
-        let stream = only_request(&mut bridged);
-        assert_eq!(stream.method, "GET");
-        bridged.http_stream(stream.exchange);
-        bridged.client(&subscription(down));
-        let asked = request_of(&mut bridged, "resources/subscribe");
-        let answer = json!({"jsonrpc": "2.0", "id": asked.message["id"], "result": {}});
-        bridged.http_answer(asked.exchange, 200, &[], Some(&answer));
-        bridged.to_client();
-        let mut exchange = stream.exchange;
+        let (mut bridged, mut exchange) = subscribed_over_http(down);
         for _ in 0..2 {
             bridged.http_breaks(exchange);
             bridged.pass(PAUSE);
@@ -338,8 +325,26 @@ pub(super) fn over_http(up: Era) -> Bridged {
     bridged
 }
 
+/// A client of a legacy server that has subscribed, and the exchange of the server's stream.
+pub(super) fn subscribed_over_http(down: Era) -> (Bridged, ExchangeId) {
+    let mut bridged = over_http(Era::Legacy);
+    if down == Era::Legacy {
+        bridged.client(&initialize());
+        bridged.client(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    }
+    let stream = only_request(&mut bridged);
+    assert_eq!(stream.method, "GET");
+    bridged.http_stream(stream.exchange);
+    bridged.client(&subscription(down));
+    let asked = request_of(&mut bridged, "resources/subscribe");
+    let answer = json!({"jsonrpc": "2.0", "id": asked.message["id"], "result": {}});
+    bridged.http_answer(asked.exchange, 200, &[], Some(&answer));
+    bridged.to_client();
+    (bridged, stream.exchange)
+}
+
 /// The request of a client that subscribes to `a:1`; of a modern client also to the tools.
-pub(super) fn subscription(down: Era) -> String {
+fn subscription(down: Era) -> String {
     let filter = json!({"toolsListChanged": true, "resourceSubscriptions": ["a:1"]});
     match down {
         Era::Legacy => request(9, "resources/subscribe", &json!({"uri": "a:1"})),
