@@ -12,7 +12,7 @@
 //!
 //! A message has 60 s, counted from its connection. A list of tools has 60 s from its start, and a
 //! DELETE has 2 s. The GET of HTTP+SSE has 10 s until its first event. A request that renews a
-//! subscription has 60 s until the head of its answer.
+//! subscription, and is sent at once, has 60 s until the head of its answer.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
