@@ -86,9 +86,9 @@ pub enum ValidationStep {
     Origin,
     /// Over HTTP: the token lacks scopes that a tool requires.
     Scope,
-    /// Over HTTP: the body is not `application/json`.
+    /// Over HTTP: the body is not `application/json`, or has a content coding.
     Media,
-    /// Over HTTP: the client accepts none of the possible types of an answer.
+    /// Over HTTP: `Accept` lacks a type that the answer may have.
     Accept,
     /// The text is not UTF-8 or not JSON.
     Json,

@@ -77,8 +77,8 @@ impl fmt::Display for PlanError {
             ),
             Self::DuplicateName { at, name, other } => write!(
                 f,
-                "`x-mcp-header` \"{}\" at {} stands at {} too; names that differ in case alone \
-                 are the same header",
+                "`x-mcp-header` \"{}\" at {} is also at {}; names that differ only in case are \
+                 the same header",
                 PlanExcerpt(name),
                 PlanExcerpt(at),
                 PlanExcerpt(other)

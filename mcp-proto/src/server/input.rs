@@ -96,7 +96,7 @@ fn check(call: &Call, required: &InputRequired) -> Result<(), ErrorData> {
         return Err(ErrorData::internal("the handler asked for input where none can be given"));
     }
     if !call.asks {
-        return Err(ErrorData::internal("the handler asked for input, and its type says never"));
+        return Err(ErrorData::internal("the handler asked for input, but its type excludes that"));
     }
     if required.requests.is_empty() && required.state.is_none() {
         return Err(ErrorData::internal("the handler asked for input, and for nothing"));

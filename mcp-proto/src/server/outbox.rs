@@ -30,7 +30,7 @@ struct Counted {
 
 /// The error in place of a result that does not fit into the budget.
 const NO_ROOM: &str = "the request was executed, but its result does not fit into \
-                       Limits::max_endpoint_bytes beside all that the server holds";
+                       what is left of Limits::max_endpoint_bytes";
 
 impl Outbox {
     pub(super) fn with_capacity(capacity: usize) -> Self {

@@ -35,9 +35,9 @@ pub enum Outcome {
     /// The call continues as a task, which `tasks/get` finds from now on. Only for a request with
     /// [`may_be_task`](super::Request::may_be_task); otherwise the answer is -32603.
     Task(Box<Task>),
-    /// A JSON-RPC error. (A failed tool returns a result with `isError` instead.) A code that the
-    /// specification reserves but does not define for this era is sent as -32603, or as -32602 in
-    /// place of -32002.
+    /// A JSON-RPC error. (A failed tool returns a result with `isError` instead.) A code from
+    /// -32099 to -32000 that the specification does not define for this era is sent as -32603, or
+    /// as -32602 in place of -32002.
     Error(ErrorData),
 }
 

@@ -135,7 +135,7 @@ impl Client {
         self.open(now, request, Purpose::Call(Box::new(call)));
     }
 
-    /// Sends a request that renews a subscription, at once. It has a minute until its answer begins,
+    /// Sends a request that renews a subscription at once. It has a minute until its answer begins,
     /// also if the call has no timeout: a server that hangs would end no stream.
     fn renew(&mut self, now: Instant, request: Request, call: Call) {
         let purpose = Purpose::Call(Box::new(call));

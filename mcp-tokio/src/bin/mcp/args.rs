@@ -279,7 +279,7 @@ fn era(text: &str) -> Result<Negotiation, String> {
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let duration = seconds.ok_or("it is a number of seconds, such as 2.5")?;
-    if duration.is_zero() { Err("no server answers in no time".into()) } else { Ok(duration) }
+    if duration.is_zero() { Err("it is more than 0".into()) } else { Ok(duration) }
 }
 
 fn header(text: &str) -> Result<(String, String), String> {

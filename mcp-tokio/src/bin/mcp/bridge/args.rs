@@ -21,7 +21,7 @@ pub(crate) struct BridgeArgs {
     /// The clients that share a connection to the server: per-client or shared
     #[arg(long, value_name = "SHARING", default_value = "per-client", value_parser = sharing)]
     pub(crate) upstream: Sharing,
-    /// The maximum number of connections to each server
+    /// The maximum number of connections to each server; up to twice as many while old ones end
     #[arg(long, value_name = "NUMBER", default_value_t = 64)]
     pub(crate) max_upstreams: usize,
     /// A host that requests may name, besides localhost; may be repeated
@@ -74,9 +74,9 @@ server that stores nothing about its clients.
 --timeout limits the negotiation with the server. Requests of clients may take an hour.
 
 Over HTTP only a loopback address is served without tokens; hosts and origins are always checked.
-Another address needs --require-bearer-env, and --allow-host with the name that clients use. Built
-with the feature jwt, --require-issuer verifies tokens of an authorization server, for the subjects
-that --subject names. No token of a client is passed on to the server: --bearer-env, --header and
+Another address needs --allow-host with the name that clients use, and --require-bearer-env or, if
+built with the feature jwt, --require-issuer, which verifies tokens of an authorization server, for
+the subjects that --subject names. No token of a client is passed on to the server: --bearer-env, --header and
 `mcp login` supply the credentials for the server. All clients use these credentials.
 
 With --listen and --config the bridge has a path for each server of the file, /NAME/mcp. Settings of

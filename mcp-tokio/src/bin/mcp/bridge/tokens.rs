@@ -28,7 +28,7 @@ impl TokenArgs {
             Some(name) => secret_variable::read(name).map(Some),
             None if address.ip().is_loopback() || self.has_issuer() => Ok(None),
             None => Err(Failure::usage(format!(
-                "whoever reaches {address} could use the server: no token is required"
+                "other machines can reach {address}, and no token is required"
             ))
             .advice("require one with --require-bearer-env, or listen at 127.0.0.1")),
         }
