@@ -40,6 +40,7 @@
 //! | use a server at the end of a stream | [`connect`] |
 //! | put a server behind a bridge, for clients of any era | [`bridge`] |
 //! | drive a client in your own task | [`run`], [`run_command`], [`run_http`] |
+//! | serve until a stop, serve and connect on streams of your own | [`mcp_service::runtime`] with [`AsyncIo`] |
 
 /// The code blocks of the README compile.
 #[cfg(doctest)]
@@ -57,7 +58,7 @@ pub use mcp_service::exports::*;
 mcp_service::export_behind_features!();
 
 pub use client::{connect, connect_command, connect_http, run, run_command, run_http};
-pub use runtime::Stream;
+pub use runtime::{AsyncIo, Stream};
 #[cfg(feature = "jwt")]
 pub use server::jwks;
 pub use server::{bridge, serve, serve_http, serve_http_on, serve_stdio, serve_stdio_with};

@@ -1,5 +1,6 @@
 //! async-io and any executor as a [`Runtime`]: timers, tasks, sockets, child processes.
 
+use std::any::Any;
 #[cfg(unix)]
 use std::fs::File;
 use std::future::Future;
@@ -23,26 +24,40 @@ use smol::io::{AsyncRead, AsyncWrite};
 /// The size of a read, in bytes. The buffer is zeroed for each read.
 const CHUNK: usize = 16 * 1024;
 
-/// The reactor of async-io, with a function that spawns.
+/// The reactor of async-io with an executor, for the functions of [`mcp_service::runtime`].
+///
+/// Use it for what this crate has no function for: a stop of [`runtime::serve`], streams of your
+/// own for HTTP ([`runtime::serve_http_stream`], [`runtime::connect_http_with`]).
+///
+/// ```no_run
+/// use mcp_async_std::mcp_service::{Duplex, runtime};
+/// use mcp_async_std::{AsyncIo, Config, Handler, Registry, Stream, stop_signal};
+///
+/// # async fn example(registry: Registry<Handler>, socket: smol::net::TcpStream) -> std::io::Result<()> {
+/// let stream = Duplex { reader: Stream(socket.clone()), writer: Stream(socket) };
+/// runtime::serve(&AsyncIo::smol(), registry, Config::default(), stream, stop_signal()?).await
+/// # }
+/// ```
 #[derive(Clone)]
-pub(crate) struct AsyncIo {
+pub struct AsyncIo {
     spawn: Arc<dyn Fn(Spawned) + Send + Sync>,
     spawns_handlers: bool,
     epoch: time::Instant,
 }
 
 impl AsyncIo {
-    /// A runtime that spawns tasks with `spawn`.
-    pub(crate) fn on(spawn: impl Fn(Spawned) + Send + Sync + 'static) -> Self {
+    /// A runtime that spawns tasks with `spawn`, which runs a future to its end.
+    pub fn on(spawn: impl Fn(Spawned) + Send + Sync + 'static) -> Self {
         Self { spawn: Arc::new(spawn), spawns_handlers: true, epoch: runtime::epoch() }
     }
 
-    /// Tasks on smol's threads.
-    pub(crate) fn smol() -> Self {
+    /// A runtime that spawns tasks on smol's threads.
+    #[must_use]
+    pub fn smol() -> Self {
         Self::on(|future| smol::spawn(future).detach())
     }
 
-    /// A runtime on smol's threads whose handlers take turns in the task that serves.
+    /// Like [`AsyncIo::smol`], but handlers take turns in the task that serves.
     pub(crate) fn smol_with_handlers_in_turn() -> Self {
         Self { spawns_handlers: false, ..Self::smol() }
     }
@@ -106,7 +121,8 @@ impl Runtime for AsyncIo {
 }
 
 /// A timer that is reused for the deadlines of one machine after the other.
-pub(crate) struct Timer {
+#[expect(unnameable_types, reason = "it is a part of `Runtime::Timer`")]
+pub struct Timer {
     epoch: time::Instant,
     sleep: smol::Timer,
     /// Time at which `sleep` ends.
@@ -161,19 +177,18 @@ impl<T: AsyncWrite + Unpin> Writer for Stream<T> {
     }
 }
 
-impl Socket for Stream<Async<TcpStream>> {
+impl<T: AsyncRead + AsyncWrite + Send + Unpin + 'static> Socket for Stream<T> {
     fn is_quiet(&self) -> bool {
         // The socket is non-blocking.
-        let peeked = self.0.get_ref().peek(&mut [0]);
-        peeked.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+        let socket = (&self.0 as &dyn Any).downcast_ref::<Async<TcpStream>>();
+        let peeked = socket.map(|socket| socket.get_ref().peek(&mut [0]));
+        peeked.is_none_or(|it| it.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock))
     }
 }
 
-#[cfg(unix)]
-impl Socket for Stream<Async<UnixStream>> {}
-
 /// A child process. After a drop, a thread of async-process reaps it.
-pub(crate) struct Child(smol::process::Child);
+#[expect(unnameable_types, reason = "it is `Runtime::Child`")]
+pub struct Child(smol::process::Child);
 
 impl runtime::Child for Child {
     fn id(&self) -> Option<u32> {
@@ -197,20 +212,4 @@ impl runtime::Child for Child {
     async fn wait(&mut self) -> io::Result<ExitStatus> {
         self.0.status().await
     }
-}
-
-#[cfg(test)]
-#[cfg(unix)]
-mod tests {
-    use mcp_tests::children::Host;
-
-    use super::*;
-
-    impl Host for AsyncIo {
-        fn block_on<T>(f: impl AsyncFnOnce(Self) -> T) -> T {
-            smol::block_on(f(Self::smol()))
-        }
-    }
-
-    mcp_tests::child_tests!(AsyncIo);
 }

@@ -35,6 +35,7 @@
 //! | use a server at the end of a stream | [`connect`] |
 //! | put a server behind a bridge, for clients of any era | [`bridge`] |
 //! | drive a client in your own task | [`run`], [`run_command`], [`run_http`] |
+//! | serve until a stop, serve and connect on streams of your own | [`mcp_service::runtime`] with [`Tokio`] |
 //! | try a server from a terminal | `cargo install --path mcp-tokio --features cli` in the repository, then `mcp --help` |
 
 mod client;
@@ -52,7 +53,7 @@ pub use mcp_service::exports::*;
 mcp_service::export_behind_features!();
 
 pub use client::{connect, connect_command, connect_http, run, run_command, run_http};
-pub use runtime::Stream;
+pub use runtime::{Stream, Tokio};
 #[cfg(feature = "jwt")]
 pub use server::jwks;
 pub use server::{bridge, serve, serve_http, serve_http_until, serve_stdio, serve_stdio_with};

@@ -1,5 +1,6 @@
 //! Tokio as a [`Runtime`]: timers, tasks, sockets, child processes.
 
+use std::any::Any;
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
@@ -18,15 +19,29 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::unconstrained;
 use tokio::time::{self, Sleep};
 
-/// The runtime that a function was called on.
-#[derive(Clone)]
-pub(crate) struct Tokio {
+/// A tokio runtime, for the functions of [`mcp_service::runtime`].
+///
+/// Use it for what this crate has no function for: a stop of [`runtime::serve`], streams of your
+/// own for HTTP ([`runtime::serve_http_stream`], [`runtime::connect_http_with`]).
+///
+/// ```no_run
+/// use mcp_tokio::mcp_service::{Duplex, runtime};
+/// use mcp_tokio::{Config, Handler, Registry, Stream, Tokio, stop_signal};
+///
+/// # async fn example(registry: Registry<Handler>, socket: tokio::net::TcpStream) -> std::io::Result<()> {
+/// let (reader, writer) = socket.into_split();
+/// let stream = Duplex { reader: Stream(reader), writer: Stream(writer) };
+/// runtime::serve(&Tokio::current(), registry, Config::default(), stream, stop_signal()?).await
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Tokio {
     handle: Handle,
     pub(crate) epoch: Epoch,
 }
 
 /// The tokio time at which the clocks of servers and clients start.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Epoch(time::Instant);
 
 impl Epoch {
@@ -36,8 +51,13 @@ impl Epoch {
 }
 
 impl Tokio {
-    /// The current runtime; panics without one. A clock paused before the common epoch starts now.
-    pub(crate) fn current() -> Self {
+    /// Returns the current runtime. A clock paused before the common epoch starts now.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    #[must_use]
+    pub fn current() -> Self {
         let epoch = time::Instant::from(runtime::epoch()).min(time::Instant::now());
         Self { handle: Handle::current(), epoch: Epoch(epoch) }
     }
@@ -97,7 +117,8 @@ impl Runtime for Tokio {
 }
 
 /// A timer that is reused for the deadlines of one machine after the other.
-pub(crate) struct Timer {
+#[expect(unnameable_types, reason = "it is a part of `Runtime::Timer`")]
+pub struct Timer {
     epoch: Epoch,
     sleep: Pin<Box<Sleep>>,
     /// The task that `sleep` wakes, once it is polled.
@@ -166,21 +187,22 @@ impl<T: AsyncWrite + Unpin> Writer for Stream<T> {
     }
 }
 
-impl Socket for Stream<TcpStream> {
+impl<T: AsyncRead + AsyncWrite + Send + Unpin + 'static> Socket for Stream<T> {
     fn is_quiet(&self) -> bool {
         // The socket is non-blocking.
-        SockRef::from(&self.0)
-            .peek(&mut [MaybeUninit::uninit()])
-            .is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+        let socket = (&self.0 as &dyn Any).downcast_ref::<TcpStream>();
+        socket.is_none_or(|socket| {
+            SockRef::from(socket)
+                .peek(&mut [MaybeUninit::uninit()])
+                .is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+        })
     }
 }
 
-#[cfg(unix)]
-impl Socket for Stream<tokio::net::UnixStream> {}
-
 /// A child process. After a drop it stays a zombie until a runtime with enabled drivers parks
 /// again, or else until this process ends.
-pub(crate) struct Child(tokio::process::Child);
+#[expect(unnameable_types, reason = "it is `Runtime::Child`")]
+pub struct Child(tokio::process::Child);
 
 impl runtime::Child for Child {
     fn id(&self) -> Option<u32> {
@@ -204,28 +226,4 @@ impl runtime::Child for Child {
     async fn wait(&mut self) -> io::Result<ExitStatus> {
         self.0.wait().await
     }
-}
-
-#[cfg(test)]
-#[cfg(unix)]
-mod tests {
-    use std::sync::LazyLock;
-
-    use mcp_tests::children::Host;
-    use tokio::runtime::Builder;
-
-    use super::*;
-
-    /// Outlives the values that a test drops, as in a program.
-    static RUNTIME: LazyLock<tokio::runtime::Runtime> = LazyLock::new(|| {
-        Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
-    });
-
-    impl Host for Tokio {
-        fn block_on<T>(f: impl AsyncFnOnce(Self) -> T) -> T {
-            RUNTIME.block_on(async { f(Self::current()).await })
-        }
-    }
-
-    mcp_tests::child_tests!(Tokio);
 }

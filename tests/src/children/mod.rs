@@ -1,7 +1,7 @@
 //! One suite for what every adapter does with servers that are its children.
 //!
-//! The tests of an adapter are an implementation of [`Host`] for its runtime, and
-//! [`child_tests!`](crate::child_tests) . Servers are scripts for `/bin/sh`. Nothing here sleeps:
+//! The tests of an adapter are an implementation of [`Host`] with its runtime, and
+//! [`child_tests!`](crate::child_tests). Servers are scripts for `/bin/sh`. Nothing here sleeps:
 //! every wait is for something that a server does, or for the end of its time.
 
 mod checks;
@@ -19,34 +19,37 @@ use mcp_service::{Command, Reader, Writer};
 
 pub use checks::*;
 
-/// A runtime with something that drives it.
-pub trait Host: Runtime {
+/// Something that drives a runtime.
+pub trait Host {
+    /// The runtime.
+    type Runtime: Runtime;
+
     /// Runs a function with the runtime to its end.
-    fn block_on<T>(f: impl AsyncFnOnce(Self) -> T) -> T;
+    fn block_on<T>(f: impl AsyncFnOnce(Self::Runtime) -> T) -> T;
 }
 
 /// A server that was started on a runtime. Every method blocks until it is done.
 #[derive(Debug)]
-pub struct Server<R: Runtime> {
-    process: Process<R>,
+pub struct Server<H: Host> {
+    process: Process<H::Runtime>,
     /// The rest of what was read from standard output.
     unread: Bytes,
 }
 
-impl<R: Host> Server<R> {
+impl<H: Host> Server<H> {
     /// Starts a server.
     pub fn start(command: &Command) -> io::Result<Self> {
-        R::block_on(async |runtime| Process::start(&runtime, command).map(Self::of))
+        H::block_on(async |runtime| Process::start(&runtime, command).map(Self::of))
     }
 
-    fn of(process: Process<R>) -> Self {
+    fn of(process: Process<H::Runtime>) -> Self {
         Self { process, unread: Bytes::new() }
     }
 
     /// Writes all of it to standard input.
     pub fn write(&mut self, mut data: &[u8]) -> io::Result<()> {
         let stdin = &mut self.process.stream.writer;
-        R::block_on(async |_| {
+        H::block_on(async |_| {
             while !data.is_empty() {
                 let count = poll_fn(|context| stdin.poll_write(context, data)).await?;
                 data = data.get(count..).unwrap_or_default();
@@ -60,7 +63,7 @@ impl<R: Host> Server<R> {
         let stdout = &mut self.process.stream.reader;
         if self.unread.is_empty() {
             self.unread =
-                R::block_on(async |_| poll_fn(|context| stdout.poll_read(context)).await)?;
+                H::block_on(async |_| poll_fn(|context| stdout.poll_read(context)).await)?;
         }
         let count = self.unread.len().min(buffer.len());
         let read = self.unread.split_to(count);
@@ -69,7 +72,7 @@ impl<R: Host> Server<R> {
 
     /// Ends the server.
     pub fn end(self) -> io::Result<ExitStatus> {
-        R::block_on(async |runtime| self.process.end(&mut runtime.timer()).await)
+        H::block_on(async |runtime| self.process.end(&mut runtime.timer()).await)
     }
 
     /// Begins to end the server, and drops what would have ended it.
@@ -78,7 +81,7 @@ impl<R: Host> Server<R> {
     ///
     /// If the server has ended at once.
     pub fn begin_to_end(self) {
-        R::block_on(async |runtime| {
+        H::block_on(async |runtime| {
             let mut timer = runtime.timer();
             let mut ending = pin!(self.process.end(&mut timer));
             let polled = poll_fn(|context| Poll::Ready(ending.as_mut().poll(context))).await;
@@ -87,11 +90,11 @@ impl<R: Host> Server<R> {
     }
 }
 
-/// The suite as test functions, for a runtime that is a [`Host`].
+/// The suite as test functions, for a [`Host`].
 #[macro_export]
 macro_rules! child_tests {
-    ($runtime:ty) => {
-        $crate::child_tests! { $runtime:
+    ($host:ty) => {
+        $crate::child_tests! { $host:
             arguments_and_folder_arrive
             second_hour_25_a_safe_part_of_the_environment_is_inherited
             second_hour_25_the_whole_environment_is_inherited_on_demand
@@ -120,11 +123,11 @@ macro_rules! child_tests {
             second_hour_24_a_stopped_server_ends_by_sigterm
         }
     };
-    ($runtime:ty: $($check:ident)*) => {
+    ($host:ty: $($check:ident)*) => {
         $(
             #[test]
             fn $check() -> $crate::children::Check {
-                $crate::children::$check::<$runtime>()
+                $crate::children::$check::<$host>()
             }
         )*
     };

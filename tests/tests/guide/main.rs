@@ -22,6 +22,8 @@ mod gateways;
 mod machine;
 #[cfg(all(feature = "http2", feature = "proxy"))]
 mod network;
+#[cfg(unix)]
+mod own_streams;
 mod pages;
 mod protect;
 mod rmcp;

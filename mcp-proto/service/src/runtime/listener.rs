@@ -14,9 +14,10 @@
 use alloc::sync::Arc;
 use core::convert::Infallible;
 use core::future::{Future, poll_fn};
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use core::pin::pin;
 use core::task::Poll;
+use std::io;
 
 use super::event_count::{AdvanceOnDrop, EventCount};
 use super::grouped_writes::GroupedWrites;
@@ -25,7 +26,7 @@ use super::stream::{
 };
 use super::{Runtime, random};
 use crate::panics::catch_panic;
-use crate::{Catalog, Clock, HttpLink, HttpServer, Service};
+use crate::{Catalog, Clock, HttpLink, HttpServer, Reader, Service, Writer};
 use mcp_proto::Duration;
 use mcp_proto::http::Config;
 use mcp_proto::internals::{unreachable_tools, useless_entries};
@@ -113,6 +114,36 @@ pub async fn serve_http<R: Runtime>(
     server.shutdown(clock.now());
     connections.end(&mut clock).await;
     server.finish(&mut clock).await;
+}
+
+/// Serves one connection that the application has accepted, such as one within TLS or at a Unix
+/// socket, until the client closes it or `stop` completes. Then requests in flight have
+/// `Limits::drain` to be answered.
+///
+/// `server` is a server of [`http_server`]. One task runs its
+/// [`run_background`](HttpServer::run_background). Before the connections stop, call
+/// [`HttpServer::shutdown`]; after their end await [`HttpServer::finish`]. Limits per address apply
+/// to connections with a `peer`.
+///
+/// Fails with the error of a read or a write.
+pub async fn serve_http_stream<R: Runtime>(
+    runtime: &R,
+    server: &HttpServer,
+    mut stream: impl Reader + Writer,
+    peer: Option<IpAddr>,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let mut clock = runtime.timer();
+    let now = clock.now();
+    let service = match peer {
+        Some(peer) => server.connect_from(now, peer),
+        None => server.connect(now),
+    };
+    let mut service = Box::new(service);
+    if shows_wire() {
+        service.show_wire(now, to_stderr);
+    }
+    drive_until(&mut *service, &mut stream, &mut clock, stop, None).await
 }
 
 /// Lets the other tasks run.
@@ -261,15 +292,12 @@ mod tests {
     use crate::io::tests::Calendar;
     use crate::lock::Lock;
     use crate::runtime::Child;
-    use crate::{
-        BoxReader, BoxWriter, Command, Duplex, Handler, Reader, Registry, Socket, Spawned, Writer,
-    };
+    use crate::{BoxReader, BoxWriter, Command, Duplex, Handler, Registry, Socket, Spawned};
     use core::future::pending;
     use core::sync::atomic::{AtomicUsize, Ordering};
     use core::task::{Context, Waker};
     use mcp_proto::Bytes;
     use mcp_proto::types::Implementation;
-    use std::io;
     use std::process::ExitStatus;
 
     /// A runtime whose listener always has another connection, and which runs no task.

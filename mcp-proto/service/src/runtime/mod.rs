@@ -11,6 +11,7 @@
 //! | [`standard_stream`] | [`Runtime::pipe_reader`], [`Runtime::pipe_writer`], [`Runtime::unix_stream`] |
 //! | [`serve_stdio`] | those of `serve` and `standard_stream` |
 //! | [`serve_http`] | timer, tasks for connections, [`Runtime::accept`], [`Runtime::park_count`] |
+//! | [`http_server`], [`serve_http_stream`] | timer, tasks for handlers of sessions |
 //! | [`run`], [`connect`] | timer; `connect` one task |
 //! | [`run_command`], [`connect_command`] | the same, [`Runtime::start`], [`Runtime::spawn_reader`] |
 //! | [`bridge`()] | timer, tasks, and the uses of the function that connects |
@@ -82,7 +83,7 @@ pub use input::copy_input;
 pub use keep_alive::keep_alive;
 #[doc(hidden)]
 pub use lateness::{ResumingTimer, SUSPENSION};
-pub use listener::{http_server, serve_http};
+pub use listener::{http_server, serve_http, serve_http_stream};
 pub use process::{Process, connect_command, run_command};
 pub use standard::{serve_stdio, standard_stream};
 #[cfg(feature = "jwt")]
