@@ -18,7 +18,6 @@ use mcp_proto::Era;
 use mcp_proto::Json;
 use mcp_proto::TraceContext;
 use mcp_proto::UsageError;
-#[cfg(feature = "request-state")]
 use mcp_proto::message::Method;
 use mcp_proto::resource_server::Scopes;
 use mcp_proto::server::{Change, Notification, Peer, Progress, ReplyId};
@@ -49,6 +48,7 @@ pub struct Context {
 /// Context of a request.
 #[derive(Clone, Debug)]
 pub(super) struct CallContext {
+    pub(super) method: Method,
     pub(super) peer: Arc<Peer>,
     pub(super) wants_progress: bool,
     pub(super) may_be_task: bool,
@@ -56,9 +56,9 @@ pub(super) struct CallContext {
     pub(super) round: Option<Arc<Round>>,
     pub(super) checks: Checks,
     pub(super) trace: Option<Arc<TraceContext>>,
-    /// The request, if its handler may request input.
+    /// The parameters, if the handler may request input.
     #[cfg(feature = "request-state")]
-    pub(super) request: Option<(Method, Json)>,
+    pub(super) params: Option<Json>,
 }
 
 impl Context {
@@ -180,6 +180,23 @@ impl Context {
     /// outlives the request.
     pub fn sleep(&self, duration: Duration) -> Sleep {
         Sleep { mailbox: self.mailbox.clone(), state: SleepState::New(duration) }
+    }
+
+    /// The method of the request, such as `tools/call`. A handler of several methods, such as that
+    /// of [`Registry::fallback`](crate::Registry::fallback), finds here which one was called.
+    ///
+    /// ```
+    /// # use mcp_proto::types::Implementation;
+    /// # use mcp_proto::{ErrorCode, ErrorData, Json};
+    /// # use mcp_service::{Context, Handler, Registry};
+    /// # let mut registry = Registry::new(Implementation::new("old", "1.0.0"));
+    /// registry.fallback(Handler::method(|_: Json, context: Context| async move {
+    ///     let text = format!("{} is not served any more", context.method());
+    ///     Err::<Json, _>(ErrorData::new(ErrorCode::MethodNotFound, text))
+    /// }));
+    /// ```
+    pub fn method(&self) -> &str {
+        self.call.method.name()
     }
 
     /// The machine's id of the request.

@@ -149,8 +149,8 @@ impl Context {
     /// ```
     #[cfg(feature = "request-state")]
     pub fn binding(&self) -> Option<StateBinding> {
-        let (method, params) = self.call.request.as_ref()?;
-        Some(StateBinding::new(method.name(), params))
+        let params = self.call.params.as_ref()?;
+        Some(StateBinding::new(self.method(), params))
     }
 
     fn ask_one<T: DeserializeOwned>(

@@ -321,6 +321,7 @@ impl CatalogSnapshot {
         };
         let Request { reply, method, params, arguments, peer, .. } = request;
         let call_context = CallContext {
+            method: method.clone(),
             checks: checks.clone(),
             peer,
             wants_progress: request.wants_progress || task_candidate.is_some(),
@@ -329,7 +330,7 @@ impl CatalogSnapshot {
             round: request.input.map(|input| Arc::new(Round::new(*input))),
             trace: request.trace,
             #[cfg(feature = "request-state")]
-            request: request.handler.asks().then(|| (method.clone(), params.detach())),
+            params: request.handler.asks().then(|| params.detach()),
         };
         let context = Context::new(own_mailbox, own_cancel, reply.id(), call_context);
         call_handler(reply, cancel, move || {

@@ -4,6 +4,7 @@
 
 mod callers;
 mod filters;
+mod methods;
 mod middleware;
 mod mounts;
 mod remote_tools;

@@ -85,6 +85,7 @@ fn call_handler(
     let layered = registry.layers.around(registry, &Method::CallTool, id, now);
     let layered = layered.map(LayeredCall::rerun);
     let call_context = CallContext {
+        method: Method::CallTool,
         checks: checks.clone(),
         peer: caller.peer.clone(),
         wants_progress: true,
@@ -93,7 +94,7 @@ fn call_handler(
         round: Some(Arc::new(Round::new(record.input()))),
         trace: caller.trace.clone(),
         #[cfg(feature = "request-state")]
-        request: id.asks().then(|| (Method::CallTool, call.params.clone())),
+        params: id.asks().then(|| call.params.clone()),
     };
     let arguments: Option<CallArguments> = call.params.decode().ok();
     let given = HandlerArgs {
