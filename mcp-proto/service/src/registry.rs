@@ -207,6 +207,21 @@ impl<H> Registry<H> {
         self.entries.remove_method(method)
     }
 
+    /// Removes the handler of a notification and returns it.
+    pub fn remove_notification(&mut self, method: &str) -> Option<H> {
+        self.entries.remove_notification(method)
+    }
+
+    /// Removes the completions of a prompt or a resource template, and returns their handler.
+    pub fn remove_completion(&mut self, reference: CompletionReference) -> Option<H> {
+        self.entries.remove_completion(reference)
+    }
+
+    /// Removes the handler of [`Registry::fallback`] and returns it.
+    pub fn remove_fallback(&mut self) -> Option<H> {
+        self.entries.remove_fallback()
+    }
+
     /// Moves all entries of another registry into this one; see [`server::Registry::mount`].
     ///
     /// Layers and validation of the other registry are kept, only for the mounted handlers. The

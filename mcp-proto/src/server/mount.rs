@@ -14,7 +14,7 @@ use super::registry::Registry;
 use crate::error::UsageError;
 use crate::ext::Feature;
 use crate::json::Json;
-use crate::types::{Prompt, Tool};
+use crate::types::{CompletionReference, Prompt, Tool};
 
 impl<H> Registry<H> {
     /// Moves all entries of another registry into this one. Names of tools and prompts get the
@@ -67,6 +67,24 @@ impl<H> Registry<H> {
     pub fn remove_method(&mut self, method: &str) -> Option<H> {
         let handler = self.registered.methods.remove(method)?;
         self.registered.required.remove(&Feature::method(method));
+        self.handlers.remove(&handler.serial)
+    }
+
+    /// Removes the handler of a notification, and returns it.
+    pub fn remove_notification(&mut self, method: &str) -> Option<H> {
+        let handler = self.registered.notifications.remove(method)?;
+        self.handlers.remove(&handler.serial)
+    }
+
+    /// Removes the completions of a prompt or a resource template, and returns their handler. The
+    /// prompt or the template stays.
+    pub fn remove_completion(&mut self, reference: CompletionReference) -> Option<H> {
+        self.forget_completion(&reference.into())
+    }
+
+    /// Removes the handler of [`Registry::fallback`], and returns it.
+    pub fn remove_fallback(&mut self) -> Option<H> {
+        let handler = self.registered.fallback.take()?;
         self.handlers.remove(&handler.serial)
     }
 

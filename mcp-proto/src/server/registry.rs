@@ -384,7 +384,7 @@ impl<H> Registry<H> {
     pub fn remove_resource_template(&mut self, uri_template: &str) -> Option<H> {
         let handler = self.registered.templates.remove(uri_template)?;
         self.registered.access.remove(&ListEntry::resource_template(uri_template));
-        self.remove_completion(&Reference::Template(uri_template.into()));
+        self.forget_completion(&Reference::Template(uri_template.into()));
         self.handlers.remove(&handler.serial)
     }
 
@@ -392,7 +392,7 @@ impl<H> Registry<H> {
     pub fn remove_prompt(&mut self, name: &str) -> Option<H> {
         let handler = self.registered.prompts.remove(name)?;
         self.registered.access.remove(&ListEntry::prompt(name));
-        self.remove_completion(&Reference::Prompt(name.into()));
+        self.forget_completion(&Reference::Prompt(name.into()));
         self.handlers.remove(&handler.serial)
     }
 
@@ -434,10 +434,9 @@ impl<H> Registry<H> {
         Arc::new(Declaration::new(&self.registered))
     }
 
-    fn remove_completion(&mut self, reference: &Reference) {
-        if let Some(handler) = self.registered.completions.remove(reference) {
-            self.handlers.remove(&handler.serial);
-        }
+    pub(super) fn forget_completion(&mut self, reference: &Reference) -> Option<H> {
+        let handler = self.registered.completions.remove(reference)?;
+        self.handlers.remove(&handler.serial)
     }
 
     fn add_handler(&mut self, handler: H, asks: bool) -> HandlerId {
