@@ -1,7 +1,7 @@
 //! Servers that are not there, or do not want to be.
 
 use std::error::Error;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::TcpListener;
 use std::sync::Arc;
 
@@ -72,6 +72,7 @@ fn a_token_may_be_exchanged(site: Site) -> Check {
 fn nobody_is_there(site: Site) -> Check {
     let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
     site.meet_with(&site.client(), to(address)?, |connected| async {
+        assert_eq!(kind_of(&connected), Some(ErrorKind::ConnectionRefused));
         let ConnectError::Connection(reason) = why(connected)? else {
             return Err("somebody is there".into());
         };
@@ -87,7 +88,7 @@ fn something_else_is_there(site: Site) -> Check {
     site.meet_with(&site.client(), config, |connected| async move {
         let error = connected.err().ok_or("it is connected")?;
         let text = format!("{url}: the server has answered with HTTP status 404");
-        assert_eq!(error.to_string(), text);
+        assert_eq!((error.to_string(), error.kind()), (text, ErrorKind::Other));
         assert_eq!(why::<()>(Err(error))?, ConnectError::Http { status: 404 });
         Ok(())
     })?;
@@ -97,11 +98,17 @@ fn something_else_is_there(site: Site) -> Check {
 fn a_host_without_an_address(site: Site) -> Check {
     let config = HttpClientConfig::parse("http://nowhere.invalid/mcp")?;
     site.meet_with(&site.client(), config, |connected| async {
+        assert_eq!(kind_of(&connected), Some(ErrorKind::NotFound));
         let why = why(connected)?;
         assert!(matches!(why, ConnectError::Connection(_)), "{why}");
         assert!(why.to_string().contains(": nowhere.invalid: "), "{why}");
         Ok(())
     })
+}
+
+/// The kind of the failure.
+pub(super) fn kind_of<T>(connected: &io::Result<T>) -> Option<ErrorKind> {
+    connected.as_ref().err().map(io::Error::kind)
 }
 
 /// Why there is no connection.

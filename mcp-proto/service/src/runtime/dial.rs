@@ -11,6 +11,7 @@ use std::io;
 
 use super::client::Driver;
 use super::dialed::Dialed;
+use super::failure_kind::{FailureKind, NotingConnector};
 use super::proxy::{Proxies, Proxy, proxies_of, tunnel};
 use super::race::race;
 use super::stream::{shows_wire, to_stderr};
@@ -22,7 +23,7 @@ use crate::{
 };
 #[cfg(feature = "auth")]
 use mcp_proto::auth::{FetchReach, HostKind};
-use mcp_proto::client::ServerInfo;
+use mcp_proto::client::{ConnectError, ServerInfo};
 use mcp_proto::http::{Scheme, Url};
 
 /// Drives `client` over HTTP until the client is closed: by [`Client::close`], or because there is
@@ -32,7 +33,8 @@ use mcp_proto::http::{Scheme, Url};
 /// [`Client::close`] takes 2 s at most, and up to `Limits::drain` more while the `Vault` stores or
 /// removes credentials. Dropping the future closes all connections.
 ///
-/// Fails with a [`ConnectError`](mcp_proto::client::ConnectError) inside of an error. Fails with
+/// Fails with a [`ConnectError`] inside of an error, whose kind is as [`connect_http`] describes.
+/// Fails with
 /// [`UsageError::AlreadyConnected`](mcp_proto::UsageError::AlreadyConnected) inside of one if the
 /// client was driven before, and with
 /// [`UsageError::InvalidField`](mcp_proto::UsageError::InvalidField) if both a sign-in and a field
@@ -59,7 +61,10 @@ pub async fn run_http_with<R: Runtime>(
     connector: impl Connector,
 ) -> io::Result<()> {
     let service = open(runtime, client, config.into())?;
-    drive(runtime.timer(), service, connector).await
+    let kind = FailureKind::default();
+    let connector = NotingConnector { connector, kind: kind.clone() };
+    let driven = drive(runtime.timer(), service, connector).await;
+    driven.map_err(|error| kind.error(&error, error.clone()))
 }
 
 /// Like [`run_http`], but returns once the server is known, and continues in its own task. Dropping
@@ -68,7 +73,16 @@ pub async fn run_http_with<R: Runtime>(
 /// Later, dropping all handles of the client does not end it; [`Client::close`] does.
 ///
 /// Fails with a [`ConnectFailure`] inside of an error, which has the URL and the reason why there
-/// is no connection. Also fails as [`run_http`] does before the first connection.
+/// is no connection. Also fails as [`run_http`] does before the first connection. The kind of the
+/// error tells failures to connect apart:
+///
+/// | kind | failure |
+/// |---|---|
+/// | [`NotFound`](io::ErrorKind::NotFound) | the name of the host has no address |
+/// | [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) and others of sockets | the first address that failed |
+/// | [`TimedOut`](io::ErrorKind::TimedOut) | `HttpClientConfig::connect_timeout`, or no answer in time |
+/// | [`InvalidData`](io::ErrorKind::InvalidData) | TLS, such as a certificate that is not trusted |
+/// | [`Other`](io::ErrorKind::Other) | all else, such as an answer that cannot be used |
 pub async fn connect_http<R: Runtime>(
     runtime: &R,
     client: &Client,
@@ -89,10 +103,12 @@ pub async fn connect_http_with<R: Runtime>(
     let config = config.into();
     let url = config.url.clone();
     let service = open(runtime, client, config)?;
+    let kind = FailureKind::default();
+    let connector = NotingConnector { connector, kind: kind.clone() };
     let mut driver = Driver::new(drive(runtime.timer(), service, connector));
     let connected = driver.connect(client).await;
     driver.detach(runtime);
-    connected.map_err(|error| ConnectFailure::url(&url, error).into())
+    connected.map_err(|error| kind.error(&error, ConnectFailure::url(&url, error.clone())))
 }
 
 fn open<R: Runtime>(
@@ -112,8 +128,8 @@ async fn drive(
     mut clock: impl Clock,
     mut service: HttpClientService,
     mut connector: impl Connector,
-) -> io::Result<()> {
-    service.drive(&mut clock, &mut connector).await.map_err(io::Error::other)
+) -> Result<(), ConnectError> {
+    service.drive(&mut clock, &mut connector).await
 }
 
 /// The connector of [`run_http`]: by TCP, through the proxies of the settings, within TLS.
@@ -259,7 +275,7 @@ async fn connect_host<R: Runtime>(
     } else {
         let resolved = runtime.resolve(host, port).await;
         // The system's error does not name the host.
-        resolved.map_err(|error| io::Error::new(error.kind(), format!("{host}: {error}")))?
+        resolved.map_err(|error| unresolved(host, &error))?
     };
     addresses.retain(|address| admits(address.ip()));
     if addresses.is_empty() {
@@ -270,6 +286,15 @@ async fn connect_host<R: Runtime>(
         async move { runtime.connect(address).await }
     })
     .await
+}
+
+/// The error of a name. Most errors of the system's resolver have a kind without a name.
+fn unresolved(host: &str, error: &io::Error) -> io::Error {
+    let kind = match error.kind() {
+        io::ErrorKind::TimedOut => io::ErrorKind::TimedOut,
+        _ => io::ErrorKind::NotFound,
+    };
+    io::Error::new(kind, format!("{host}: {error}"))
 }
 
 fn unreachable(host: &str) -> io::Error {

@@ -29,6 +29,7 @@ mod dialed;
 mod epoch;
 mod event_count;
 mod eyeballs;
+mod failure_kind;
 #[cfg(feature = "jwt")]
 mod get;
 mod grouped_writes;
