@@ -13,15 +13,19 @@ use crate::json::Json;
 use crate::version::Era;
 
 impl Bridge {
-    /// Unsubscribes from the resources that no client needs any more.
+    /// Unsubscribes from the resources that no client needs any more. A lost connection has no
+    /// subscriptions to end; the server is not started again after the last one.
     pub(super) fn unsubscribe(&mut self, uris: &[String], client: &mut Client) {
         if self.upstream.era(client) != Some(Era::Legacy) {
             return;
         }
-        let Self { own, sessions, listeners, config, .. } = self;
-        let is_left = |uri: &&String| !sessions.wants(uri) && !listeners.wants(uri);
-        own.plan_leaves(uris.iter().filter(is_left), &config.limits);
-        self.send_own(client);
+        if client.era().is_some() {
+            let Self { own, sessions, listeners, config, .. } = self;
+            let is_left = |uri: &&String| !sessions.wants(uri) && !listeners.wants(uri);
+            own.plan_leaves(uris.iter().filter(is_left), &config.limits);
+            self.send_own(client);
+        }
+        self.keep_subscriptions(client);
     }
 
     /// Handles the answer to a call of the bridge. If a client has subscribed while the bridge

@@ -69,7 +69,11 @@ impl Bridge {
             Method::Unsubscribe => {
                 let uri = uri_of(params)?;
                 self.sessions.unsubscribe(caller.session, &uri);
-                self.is_needed(&uri).then_some(Outcome::Complete(Json::EMPTY_OBJECT))
+                self.keep_subscriptions(client);
+                let awaits = |call: &UpstreamCall| call.awaits_resource(caller.session, &uri);
+                // A lost connection has no subscription to end, except one that is not answered.
+                let is_lost = client.era().is_none() && self.calls.find(awaits).is_empty();
+                (is_lost || self.is_needed(&uri)).then_some(Outcome::Complete(Json::EMPTY_OBJECT))
             }
             _ => None,
         }

@@ -9,6 +9,10 @@ use super::missed_changes::{
 };
 use super::*;
 
+/// The end of a modern client's subscription.
+const CANCEL: &str =
+    r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}"#;
+
 /// Nothing else would start the server: the subscription is no call.
 #[test]
 fn subscription_of_a_modern_client_restarts_a_legacy_server() {
@@ -29,12 +33,52 @@ fn subscription_of_a_modern_client_restarts_a_legacy_server() {
         bridged.server(&result(&renewal, &json!({})));
         assert_eq!(changes(&mut bridged), [UPDATED]);
     }
-    bridged
-        .client(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}"#);
+    bridged.client(CANCEL);
     bridged.to_server();
     bridged.server_ends();
     bridged.pass(PAUSE);
     assert_eq!(bridged.to_server(), Vec::<Value>::new());
+}
+
+/// The subscription ends before the delay of the restart.
+#[test]
+fn legacy_server_is_not_restarted_after_the_last_subscription_has_ended() {
+    let (auto, up) = (EraPolicy::Auto, negotiation(Era::Legacy));
+    let mut bridged = Bridged::with_restart(auto, up, Restart::OnCall);
+    connect(&mut bridged, Era::Modern, Era::Legacy);
+    bridged.to_client();
+    subscribe_at_legacy_server(&mut bridged, Era::Modern);
+    bridged.server_ends();
+    bridged.to_server();
+    bridged.client(CANCEL);
+    bridged.pass(PAUSE);
+    assert_eq!(bridged.to_server(), Vec::<Value>::new());
+}
+
+#[test]
+fn lost_legacy_session_is_not_opened_again_after_the_last_subscription_has_ended() {
+    let unsubscribe = request(10, "resources/unsubscribe", &json!({"uri": "a:1"}));
+    let ends = [(Era::Legacy, &*unsubscribe), (Era::Legacy, ""), (Era::Modern, CANCEL)];
+    for (down, end) in ends {
+        let (mut bridged, exchange) = subscribed_over_http(down);
+        bridged.pass(PAUSE);
+        bridged.http_breaks(exchange);
+        bridged.pass(PAUSE);
+        let stream = only_request(&mut bridged);
+        bridged.http_answer(stream.exchange, 404, &[], None);
+        let asked = request_of(&mut bridged, "initialize");
+        bridged.http_answer(asked.exchange, 503, &[], None);
+        if end.is_empty() {
+            bridged.client_ends();
+        } else {
+            bridged.client(end);
+        }
+        if end == unsubscribe {
+            assert_eq!(only(bridged.to_client())["result"], json!({}));
+        }
+        bridged.pass(PAUSE);
+        assert_eq!(bridged.http_requests().len(), 0, "{end}");
+    }
 }
 
 #[test]
