@@ -1,7 +1,7 @@
 //! Calls that wait for a sign-in, and that nobody waits for any more.
 
-use mcp_proto::Binding;
-use mcp_proto::client::Negotiation;
+use mcp_proto::client::{CallOptions, Client, Negotiation};
+use mcp_proto::{Binding, Duration, Json};
 
 use super::host::Host;
 use super::http_client::consent;
@@ -101,4 +101,38 @@ fn stream_that_is_reopened_sends_nobody_to_the_page_again() {
     host.call("x");
     host.run();
     assert_eq!(host.pages(), 3);
+}
+
+/// The server refuses the token, or the token has expired. Afterwards the server hangs. The call of
+/// a bridge has no timeout of its own.
+#[test]
+fn renewed_subscription_that_has_waited_for_a_token_is_answered_in_a_minute_or_sent_again() {
+    for has_expired in [false, true] {
+        let mut host = Host::forwarding(|config| config);
+        host.world.token_members = r#","expires_in":100"#.into();
+        host.connect();
+        let params = Json::parse(r#"{"notifications":{"toolsListChanged":true}}"#).unwrap();
+        let endless = CallOptions::default().timeout(Duration::MAX).max_total(Duration::MAX);
+        let now = host.world.now;
+        let listen = |it: &mut Client| it.call(now, "subscriptions/listen", params, endless);
+        host.client.with(now, listen).unwrap();
+        host.run();
+        host.hangs = true;
+        if has_expired {
+            host.world.pass(3600);
+        } else {
+            host.world.accepted.clear();
+        }
+        host.log.clear();
+        host.client.handle_failure(host.world.now, host.stream.unwrap(), "lost");
+        host.run();
+        // The delay before another attempt, and the timeout of that attempt.
+        for seconds in [2, 59, 1, 3, 60] {
+            host.world.pass(seconds);
+            host.client.handle_timeout(host.world.now);
+            host.run();
+        }
+        let refused = if has_expired { vec![] } else { vec!["subscriptions/listen 401"] };
+        assert_eq!(host.log, [refused, vec!["subscriptions/listen"; 2]].concat());
+    }
 }

@@ -37,8 +37,10 @@ pub(crate) struct Host {
     pub(crate) fetches: Vec<(ExchangeId, Fetch)>,
     /// True if the server is one of HTTP+SSE.
     pub(crate) is_old: bool,
-    /// The stream of such a server, once it is open.
+    /// The stream of such a server, once it is open; the last request for a subscription.
     pub(crate) stream: Option<ExchangeId>,
+    /// True if the server accepts requests for subscriptions, and does not answer them.
+    pub(crate) hangs: bool,
 }
 
 impl Host {
@@ -49,8 +51,17 @@ impl Host {
     pub(crate) fn with(negotiation: Negotiation, change: impl FnOnce(Config) -> Config) -> Self {
         let mut config = client::Config::new(Implementation::new("app", "1.0.0"));
         config.cache = Some(CacheConfig::memory(CacheLimits::default()));
-        let config =
-            http::client::Config::new(Url::parse(SERVER).unwrap(), config.negotiation(negotiation));
+        Self::of(config.negotiation(negotiation), change)
+    }
+
+    /// A host whose client forwards requests, as that of a bridge.
+    pub(crate) fn forwarding(change: impl FnOnce(Config) -> Config) -> Self {
+        let config = client::Config::new(Implementation::new("app", "1.0.0"));
+        Self::of(config.negotiation(Negotiation::Auto).forwarding(), change)
+    }
+
+    fn of(config: client::Config, change: impl FnOnce(Config) -> Config) -> Self {
+        let config = http::client::Config::new(Url::parse(SERVER).unwrap(), config);
         let mut client = http::Client::new(config, Box::new(|| [0; 16]));
         let mut world = World::new();
         client.set_authorizer(authorizer(change)).unwrap();
@@ -68,6 +79,7 @@ impl Host {
             fetches: Vec::new(),
             is_old: false,
             stream: None,
+            hangs: false,
         }
     }
 
@@ -185,6 +197,7 @@ impl Host {
         let (status, text) = match &refusal {
             Some(refusal) => (refusal.status, String::new()),
             None if is_absent => (405, String::new()),
+            None if method == "subscriptions/listen" => return self.begin_stream(exchange),
             None if self.is_old => return self.serve_old(exchange, &operation, &body),
             None => answer(&method, &body),
         };
@@ -206,6 +219,17 @@ impl Host {
         self.client.handle_head(now, exchange, &head);
         self.client.handle_body(now, exchange, text.into());
         self.client.handle_end(now, exchange);
+    }
+
+    /// The answer to a request for a subscription: the head of a stream.
+    fn begin_stream(&mut self, exchange: ExchangeId) {
+        self.stream = Some(exchange);
+        self.log.push(format!("subscriptions/listen{}", if self.hangs { "" } else { " 200" }));
+        if !self.hangs {
+            let mut head = StatusHead::new(200);
+            head.push("Content-Type", b"text/event-stream");
+            self.client.handle_head(self.world.now, exchange, &head);
+        }
     }
 
     /// The answer of a server of HTTP+SSE to a request that it accepts.

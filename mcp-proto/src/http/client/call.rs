@@ -65,13 +65,17 @@ impl Call {
     /// Returns whether the call stays open after an answer with this status.
     pub(super) fn outlives(&self, status: u16, is_error: bool) -> bool {
         let broke = Break::of(status);
-        // A server that is down does not end a subscription that it had accepted.
-        let is_subscribed = self.method == "subscriptions/listen" && self.stream.was_open;
-        // An accepted call stays open too: the server only refuses the GET for the rest of the
-        // answer.
+        // An accepted call stays open: the server only refuses the GET for the rest of the answer.
         let is_accepted = self.era == Era::Legacy && self.is_resumed();
-        is_subscribed && is_error && broke == Break::Unavailable
+        // A server that is down does not end a subscription that it had accepted.
+        self.renews() && is_error && broke == Break::Unavailable
             || is_accepted && matches!(broke, Break::Unavailable | Break::Conflict)
+    }
+
+    /// Returns whether the request renews a subscription. Its answer must begin within a minute,
+    /// also if the call has no timeout: a server that hangs would end no stream.
+    pub(super) fn renews(&self) -> bool {
+        self.stream.was_open && self.method == "subscriptions/listen"
     }
 
     /// Handles the head of the answer.

@@ -10,7 +10,7 @@ use alloc::boxed::Box;
 
 use super::attempt::Attempt;
 use super::call::{Call, Sent};
-use super::delivery::{ACCEPT_TIMEOUT, Delivery, NextDelivery};
+use super::delivery::{Delivery, NextDelivery};
 use super::exchange::{Exchange, Purpose};
 use super::reading::Answer;
 use super::refresh::{Refresh, Refreshed};
@@ -117,7 +117,7 @@ impl Client {
                 "subscriptions/listen" => {
                     call.stream = self.reopening.take().unwrap_or_default();
                     if call.stream.was_open {
-                        return self.renew(now, request, call);
+                        return self.open(now, request, Purpose::Call(Box::new(call)));
                     }
                 }
                 "tools/call" if !call.is_second => call.sent = Some(Sent { message, headers }),
@@ -133,16 +133,6 @@ impl Client {
             return self.rpc.handle_lost(now, &call.id, Refusal::Unavailable, error);
         }
         self.open(now, request, Purpose::Call(Box::new(call)));
-    }
-
-    /// Sends a request that renews a subscription at once. It has a minute until its answer begins,
-    /// also if the call has no timeout: a server that hangs would end no stream.
-    fn renew(&mut self, now: Instant, request: Request, call: Call) {
-        let purpose = Purpose::Call(Box::new(call));
-        let exchange = self.open_attempt(now, request, purpose, Attempt::default());
-        if self.exchanges.is_open(exchange) {
-            self.exchanges.set_deadline(exchange, now + ACCEPT_TIMEOUT);
-        }
     }
 
     /// Handles the deadline of an exchange. That of a renewed subscription ends with the head of
