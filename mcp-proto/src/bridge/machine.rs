@@ -316,10 +316,7 @@ impl Bridge {
         client: &mut Client,
     ) {
         let max = self.config.limits.max_in_flight;
-        if !self.calls.may_call(&method, &purpose, max) {
-            let why = "subscriptions use three quarters of Limits::max_in_flight";
-            return self.leave_call(&caller, &purpose, alloc::format!("{why} = {max}"));
-        }
+        let may_call = self.calls.may_call(&method, &purpose, max);
         let name = method.to_name();
         let may_ask = method.row().is_some_and(MethodRow::may_require_input);
         // Within the modern era, input passes unchanged.
@@ -328,31 +325,32 @@ impl Bridge {
         // A parked call outlives its request, whose buffer must not be kept.
         let params = if is_kept { params.detach() } else { params };
         let kept = if is_kept { params.clone() } else { Json::EMPTY_OBJECT };
-        match client.call(self.now, name, params, options.clone()) {
-            Ok(call) => {
-                self.calls.insert(
-                    call,
-                    UpstreamCall {
-                        caller,
-                        method,
-                        params: kept,
-                        rounds: 0,
-                        progress: None,
-                        options,
-                        purpose,
-                        acknowledged: None,
-                    },
-                );
-            }
-            Err(error) => self.leave_call(&caller, &purpose, alloc::format!("{error}")),
+        let call = UpstreamCall {
+            caller,
+            method,
+            params: kept,
+            rounds: 0,
+            progress: None,
+            options: options.clone(),
+            purpose,
+            acknowledged: None,
+        };
+        if !may_call {
+            let why = "subscriptions use three quarters of Limits::max_in_flight";
+            return self.leave_call(&call, alloc::format!("{why} = {max}"));
+        }
+        match client.call(self.now, name, params, options) {
+            Ok(id) => self.calls.insert(id, call),
+            Err(error) => self.leave_call(&call, alloc::format!("{error}")),
         }
     }
 
     /// Handles a call that cannot be made.
-    fn leave_call(&mut self, caller: &ClientRef, purpose: &CallPurpose, error: String) {
-        self.forget(caller, purpose);
-        self.end_listen(caller.session, purpose);
-        if let Some(about) = purpose.about() {
+    fn leave_call(&mut self, call: &UpstreamCall, error: String) {
+        self.forget(&call.caller, &call.purpose);
+        self.leave_pending_resource(call);
+        self.end_listen(call.caller.session, &call.purpose);
+        if let Some(about) = call.purpose.about() {
             self.fail(about, ErrorData::internal(error));
         }
     }

@@ -90,9 +90,9 @@ impl Bridge {
         }
     }
 
-    /// Removes the subscription of a legacy client at a legacy server whose request is cancelled.
-    /// Returns its resource, unless the client has another subscription to it, or has requested
-    /// another one.
+    /// Removes the subscription of a legacy client at a legacy server whose request is cancelled,
+    /// or could not be sent. Returns its resource, unless the client has another subscription to
+    /// it, or has requested another one.
     pub(super) fn leave_pending_resource(&mut self, call: &UpstreamCall) -> Option<String> {
         let (session, uri) = (call.caller.session, call.awaited_resource()?);
         let is_it = |other: &UpstreamCall| other.awaits_resource(session, &uri);

@@ -93,3 +93,40 @@ fn subscriptions_are_renewed_once_the_calls_of_clients_leave_room() {
     }
     assert_eq!(bridged.to_server(), Vec::<Value>::new());
 }
+
+/// The requests of the bridge and those of clients may leave no room.
+#[test]
+fn refused_subscription_is_not_renewed() {
+    let mut bridged = restarting(Era::Legacy, Era::Legacy);
+    let params = json!({"uri": "a:1"});
+    let asked = forwarded(&mut bridged, Era::Legacy, 9, "resources/subscribe", params);
+    answered(&mut bridged, &asked, &json!({}));
+    let mut calls = restarted(&mut bridged);
+    assert_eq!(uris(&calls.split_off(1)), ["a:1"], "the renewal, which the server does not answer");
+    let max = Limits::default().max_in_flight;
+    for id in (2_u64..).take(max - 2) {
+        bridged.client(&request(id, "tools/list", &json!({})));
+    }
+    calls.extend(bridged.to_server());
+    assert_eq!(calls.len(), max - 1);
+    bridged.to_client();
+    bridged.client(&request(9999, "resources/subscribe", &json!({"uri": "a:2"})));
+    let refused = only(bridged.to_client());
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(9999), &json!(-32603)));
+    answer(&mut bridged, &calls);
+    let mut calls = restarted(&mut bridged);
+    assert_eq!(uris(&calls.split_off(1)), ["a:1"]);
+}
+
+/// The server ends and is started again for a request. Returns that request, and the renewals.
+fn restarted(bridged: &mut Bridged) -> Vec<Value> {
+    bridged.server_ends();
+    bridged.client(&request(1, "tools/list", &json!({})));
+    bridged.pass(PAUSE);
+    let asked = only(bridged.to_server());
+    bridged.server(&result(&asked, &handshake(Era::Legacy)));
+    let mut calls = bridged.to_server();
+    assert_eq!(calls.remove(0)["method"], "notifications/initialized");
+    assert_eq!(calls[0]["method"], "tools/list");
+    calls
+}
