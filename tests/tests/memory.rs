@@ -20,7 +20,7 @@ use mcp_proto::stdio::Connection;
 use mcp_proto::types::{
     Implementation, InputRequest, RequestParams, ResourceContents, ResourceTemplate, Tool,
 };
-use mcp_proto::{Action, Binding, Bytes, Instant, Json, Limits, Machine};
+use mcp_proto::{Action, Binding, Bytes, ErrorData, Instant, Json, Limits, Machine};
 use mcp_service::{Catalog, Drive, Handler, Registry, Service};
 use mcp_tests::fuzz;
 use peak_alloc::PeakAlloc;
@@ -378,6 +378,43 @@ fn long_answers_that_wait_in_their_batches() {
 }
 
 #[test]
+fn long_errors_that_wait_in_a_batch() {
+    let alone = alone();
+    let mut site = Owing::new(&alone, limits());
+    site.feed(&initialize("2025-03-26"));
+    let calls: Vec<_> = (0..100).map(|id| legacy(id, "tools/call", "\"name\":\"hold\"")).collect();
+    site.feed(&format!("[{}]\n", calls.join(",").replace('\n', "")));
+    assert_eq!(site.owed.len(), 100);
+    (site.results, site.refused) = (0, 0);
+    for reply in std::mem::take(&mut site.owed) {
+        site.respond_with(reply, long_error(900 * 1024));
+    }
+    assert_eq!(site.refused, 100);
+    site.assert_peak("errors in a batch", 8 * MIB);
+}
+
+#[test]
+fn long_errors_that_nobody_reads() {
+    const MAX: usize = 4 * MIB;
+    let alone = alone();
+    let mut limits = limits();
+    limits.max_endpoint_bytes = MAX;
+    let mut site = Owing::new(&alone, limits);
+    for id in 0..40 {
+        site.feed(&modern(id, "tools/call", "\"name\":\"hold\""));
+    }
+    assert_eq!(site.owed.len(), 40);
+    for reply in std::mem::take(&mut site.owed) {
+        let error = long_error(900 * 1024);
+        let now = Instant::ZERO;
+        site.server.with(now, |server| server.respond(now, reply, error));
+    }
+    site.assert_peak("errors in a queue", 2 * MAX);
+    site.drain();
+    assert_eq!(site.refused, 40);
+}
+
+#[test]
 fn sum_of_all_bounds_is_within_twice_the_limit() {
     const MAX: usize = 16 * MIB;
     let alone = alone();
@@ -640,6 +677,13 @@ fn drain(server: &mut Connection<Server>, answer: &Answer<'_>, owed: &mut Vec<Re
             }
         }
     }
+}
+
+/// The error of a handler, with this many bytes of data.
+fn long_error(bytes: usize) -> Outcome {
+    let mut error = ErrorData::internal("x");
+    error.data = Some(Json::parse(format!("\"{}\"", "x".repeat(bytes))).unwrap());
+    Outcome::Error(error)
 }
 
 fn listen(id: &str, uris: &str) -> String {

@@ -107,7 +107,7 @@ impl Outgoing {
             Self::Request { stamp, params, .. } => {
                 stamp.len().saturating_add(params.as_bytes().len()).saturating_add(128)
             }
-            Self::Error { .. } => 256,
+            Self::Error { error, .. } => error.bytes().saturating_add(256),
         }
     }
 

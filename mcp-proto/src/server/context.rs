@@ -57,6 +57,9 @@ pub(super) struct Context {
     last_sender: Option<Box<LastSender>>,
 }
 
+/// The most bytes of an error that stays unchanged when the answers of its batch are too long.
+const MAX_ERROR_BYTES: usize = 1024;
+
 /// The error in place of a result that would make a batch too long.
 const LEFT_OUT: &str = "the request was executed, but its result would make the answers of its \
                         batch longer than Limits::max_batch_bytes; send it alone";
@@ -301,11 +304,15 @@ impl Context {
     }
 }
 
-/// Replaces a result by the error `LEFT_OUT`; other messages stay unchanged.
+/// Replaces a result by the error `LEFT_OUT`, and shortens a long error. Other messages stay
+/// unchanged.
 fn left_out(answer: Outgoing) -> Outgoing {
     match answer {
         Outgoing::Result { id, .. } => {
             Outgoing::Error { id: Some(id), error: ErrorData::internal(LEFT_OUT) }
+        }
+        Outgoing::Error { id, error } if error.bytes() > MAX_ERROR_BYTES => {
+            Outgoing::Error { id, error: error.shortened() }
         }
         other @ (Outgoing::Error { .. }
         | Outgoing::Notification { .. }
