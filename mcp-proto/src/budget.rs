@@ -86,6 +86,11 @@ impl Budget {
         Ok(Charge { counters: self.0.clone(), charged })
     }
 
+    /// A charge of no bytes.
+    pub(crate) fn uncharged(&self) -> Charge {
+        Charge { counters: self.0.clone(), charged: 0 }
+    }
+
     /// Returns whether `bytes` bytes of new work would be accepted.
     pub(crate) fn has_room(&self, max: usize, bytes: usize) -> bool {
         self.0.work().saturating_add(bytes) <= for_new_work(max)

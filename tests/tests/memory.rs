@@ -415,6 +415,35 @@ fn long_errors_that_nobody_reads() {
 }
 
 #[test]
+fn input_of_small_calls_counts_for_all_streams() {
+    const MAX: usize = 400 * 1024;
+    let alone = alone();
+    let mut config = Config::default();
+    config.limits.max_endpoint_bytes = MAX;
+    let text = "x".repeat(200 * 1024);
+    // The server has asked for two inputs, and gets the first one.
+    let refusals = |sites: &mut [Owing<'_>]| -> Vec<usize> {
+        for site in &mut *sites {
+            opening().iter().for_each(|line| site.feed(line));
+            site.feed(&legacy(1, "tools/call", "\"name\":\"hold\""));
+            let request = || InputRequest::ListRoots(RequestParams::default());
+            let required = InputRequired::default().and("a", request()).and("b", request());
+            let reply = site.owed.pop().unwrap();
+            (site.results, site.refused) = (0, 0);
+            site.respond_with(reply, Outcome::InputRequired(required));
+            let result = format!("{{\"roots\":[],\"x\":\"{text}\"}}");
+            site.feed(&format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{result}}}\n"));
+        }
+        sites.iter().map(|site| site.refused).collect()
+    };
+    // New work gets 300 KiB. The input of a stream is let go with the stream.
+    for _ in 0..2 {
+        let new = || Owing::with_config(&alone, config.clone());
+        assert_eq!(refusals(&mut [new(), new(), new()]), [0, 1, 1]);
+    }
+}
+
+#[test]
 fn sum_of_all_bounds_is_within_twice_the_limit() {
     const MAX: usize = 16 * MIB;
     let alone = alone();
@@ -606,9 +635,13 @@ struct Owing<'a> {
 
 impl<'a> Owing<'a> {
     fn new(alone: &'a Alone, limits: Limits) -> Self {
-        let declaration = fuzz::registry().declaration();
         let mut config = Config::default();
         config.limits = limits;
+        Self::with_config(alone, config)
+    }
+
+    fn with_config(alone: &'a Alone, config: Config) -> Self {
+        let declaration = fuzz::registry().declaration();
         let before = start(alone);
         let server = Connection::server(declaration, config);
         Self { server, owed: Vec::new(), results: 0, refused: 0, before, _alone: alone }

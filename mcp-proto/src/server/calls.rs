@@ -285,16 +285,20 @@ impl Calls {
         remove_at(&mut self.queue, at).map(|(_, call)| call)
     }
 
-    /// Charges `bytes` more bytes of input to a request that was set aside.
-    pub(super) fn charge_input(&mut self, call: &mut Call, bytes: usize) {
+    /// Charges `bytes` more bytes of input to a request that was set aside. A small request on a
+    /// byte stream is charged from the first large input on.
+    pub(super) fn charge_input(&mut self, context: &Context, call: &mut Call, bytes: usize) {
         let Some(retry) = &mut call.retry else { return };
         retry.input = retry.input.saturating_add(bytes);
         self.input = self.input.saturating_add(bytes);
         call.size = call.size.saturating_add(bytes);
         self.bytes = self.bytes.saturating_add(bytes);
+        let size = call.size.saturating_add(retry.extensions.head_bytes());
+        if call.charge.is_none() && size > SMALL {
+            call.charge = Some(context.config().uncharged());
+        }
         if let Some(charge) = &mut call.charge {
-            let head = retry.extensions.head_bytes();
-            charge.set(call.size.saturating_add(PER_CALL).saturating_add(head));
+            charge.set(size.saturating_add(PER_CALL));
         }
     }
 

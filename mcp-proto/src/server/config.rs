@@ -39,6 +39,11 @@ impl Config {
         charge.map_err(|BudgetExceeded| self.endpoint_full())
     }
 
+    /// A charge of no bytes, for work that was accepted before it grew.
+    pub(crate) fn uncharged(&self) -> Charge {
+        self.budget.uncharged()
+    }
+
     /// An account of the bytes that a driver holds for the server, such as output that is not
     /// written yet. These bytes count against [`Limits::max_endpoint_bytes`].
     pub fn account(&self) -> Account {

@@ -197,7 +197,7 @@ impl ServerRequests {
             retry.rounds += 1;
         }
         let serial = calls.find(&call.id).unwrap_or_default();
-        calls.charge_input(&mut call, kept);
+        calls.charge_input(context, &mut call, kept);
         let mut missing = BTreeSet::new();
         for (key, request) in requests {
             let (number, id) = self.register(|_| PendingKind::Input { serial, key });
@@ -249,7 +249,7 @@ impl ServerRequests {
                     return None;
                 }
                 let waiting = self.open().waiting.get_mut(&serial)?;
-                calls.charge_input(&mut waiting.call, bytes);
+                calls.charge_input(context, &mut waiting.call, bytes);
                 waiting.missing.remove(&id);
                 waiting.input.responses.insert(key, result.detach().into());
                 return if waiting.missing.is_empty() { self.complete(serial) } else { None };
