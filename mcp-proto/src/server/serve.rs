@@ -96,7 +96,7 @@ impl Declaration {
         params: &Params,
         capabilities: &Json,
     ) -> Result<Served, ProtocolError> {
-        let is_served = method.row().is_none_or(|row| row.is_in(era));
+        let is_served = method.row().is_none_or(|row| row.is_in(era) && row.has_handler());
         let entry = self.method(method.name()).filter(|_| is_served);
         let (handler, required) = entry.ok_or_else(|| not_found(method))?;
         check_extensions(era, required, capabilities)?;
