@@ -190,7 +190,13 @@ impl Server {
                     self.message(now, &message, MessageSource { path, ..MessageSource::default() });
                 }
                 Ok(Incoming::Batch(_)) => self.refuse(path, None, &ProtocolError::NotAMessage),
-                Err(malformed) => self.malformed(malformed, path),
+                Err(mut malformed) => {
+                    // A second answer with this id would look like that of the other request.
+                    if malformed.answerable {
+                        malformed.id = malformed.id.filter(|id| ids.insert(id.clone()));
+                    }
+                    self.malformed(malformed, path);
+                }
             }
         }
         self.context.end_call(path);
