@@ -141,9 +141,9 @@ impl DeliveryKind {
     }
 }
 
-/// The report about a message that was never sent.
-pub(super) fn undelivered(message: Outgoing) -> Undelivered {
-    delivery_kind(message, &[]).into_undelivered()
+/// The report about a message that was never sent. `answered` is as in [`Delivery::new`].
+pub(super) fn undelivered(message: Outgoing, answered: &[(RequestId, InputId)]) -> Undelivered {
+    delivery_kind(message, answered).into_undelivered()
 }
 
 /// Returns whether the application has sent a message. The client itself sends the other ones, such

@@ -305,7 +305,7 @@ impl Client {
             if let Outgoing::Request { id, .. } = &message {
                 self.rpc.handle_unsent(id);
             } else {
-                self.report_undelivered(delivery::undelivered(message), SESSION_LOST);
+                self.report_undelivered(delivery::undelivered(message, &[]), SESSION_LOST);
             }
         }
         if !has_begun {
@@ -344,7 +344,9 @@ impl Client {
         let aborted = aborted.filter_map(Purpose::into_delivery);
         let held = self.session.open().unwrap_or_default().into_iter();
         let held = held.filter(|message| !matches!(message, Outgoing::Request { .. }));
-        let all = aborted.map(|it| it.into_undelivered()).chain(held.map(delivery::undelivered));
+        let all = aborted
+            .map(|it| it.into_undelivered())
+            .chain(held.map(|it| delivery::undelivered(it, &[])));
         self.queue.extend(all.filter(delivery::is_of_application).map(|message| {
             Action::Event(ClientEvent::Undelivered { message, error: CallError::Closed })
         }));

@@ -10,7 +10,7 @@ use alloc::boxed::Box;
 
 use super::attempt::Attempt;
 use super::call::{Call, Sent};
-use super::delivery::{Delivery, NextDelivery};
+use super::delivery::{self, Delivery, NextDelivery};
 use super::exchange::{Exchange, Purpose};
 use super::reading::Answer;
 use super::refresh::{Refresh, Refreshed};
@@ -41,7 +41,13 @@ impl Client {
         // A server that sends requests and does not accept the answers gets no more answers.
         if !begins && !is_request && self.unaccepted() >= self.limits().max_in_flight {
             let max_in_flight = self.limits().max_in_flight;
-            return self.rpc.fault(ProtocolError::TooManyInFlight { max_in_flight });
+            self.rpc.fault(ProtocolError::TooManyInFlight { max_in_flight });
+            let message = delivery::undelivered(message, self.rpc.answered_inputs());
+            if delivery::is_of_application(&message) {
+                let error = CallError::Usage(UsageError::TooManyCalls { max_in_flight });
+                self.report_undelivered(message, error);
+            }
+            return;
         }
         if begins {
             self.session.start(self.rpc.version());
