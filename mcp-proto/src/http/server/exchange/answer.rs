@@ -287,7 +287,9 @@ impl Answer {
         if let Some(challenge) = self.challenge.take() {
             head.push("WWW-Authenticate", String::from(challenge));
         }
-        if head.status == 503 {
+        // The response of a route may have the field.
+        let is_retry = |name: &str| name.eq_ignore_ascii_case("Retry-After");
+        if head.status == 503 && !head.fields().iter().any(|(name, _)| is_retry(name)) {
             head.push("Retry-After", RETRY_AFTER);
         }
         // Only a result of `initialize` opens a session.
@@ -362,3 +364,23 @@ impl Answer {
 }
 
 const JSON: &str = "application/json";
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::RouteResponse;
+    use super::*;
+
+    #[test]
+    fn response_of_a_route_has_its_own_fields_only() {
+        for body in ["", "busy"] {
+            let route = RouteResponse::new(503).field("retry-after", "30");
+            let route = if body.is_empty() { route } else { route.body("text/plain", body) };
+            let mut answer = Answer::new(Instant::NEVER, Cors::default());
+            answer.set_immediate(ImmediateAnswer::route(route));
+            let (head, _) = answer.take_whole().unwrap();
+            let is_it = |(name, _): &&(&str, _)| name.eq_ignore_ascii_case("retry-after");
+            let values: Vec<_> = head.fields().iter().filter(is_it).map(|(_, it)| &**it).collect();
+            assert_eq!(values, ["30"], "{body}");
+        }
+    }
+}
