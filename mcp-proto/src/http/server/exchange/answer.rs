@@ -18,7 +18,7 @@ use crate::frame::http1::ResponseHead;
 use crate::frame::sse;
 use crate::message::{ErrorData, Outgoing, RequestId};
 use crate::server::ServerEvent;
-use crate::time::{Duration, Instant};
+use crate::time::{Duration, Instant, millis};
 use crate::version::{Era, ProtocolVersion};
 
 /// `Retry-After` of a refusal for lack of room, in seconds.
@@ -173,7 +173,7 @@ impl Answer {
     /// Ends the stream, and asks the client to reconnect after this time.
     pub(super) fn retry(&mut self, after: Duration, priming_id: Option<&str>) {
         let mut data = self.open(priming_id);
-        sse::retry(u64::try_from(after.as_millis()).unwrap_or(u64::MAX), &mut data);
+        sse::retry(millis(after), &mut data);
         self.push(ExchangeAction::Data(data.into()));
         self.end();
     }
