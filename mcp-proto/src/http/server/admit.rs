@@ -20,11 +20,10 @@ use super::sessions::{Field, RequestContext, SessionHeader, VersionHeader};
 use super::{Authorization, Config};
 use crate::error::ProtocolError;
 use crate::frame::http1::{Head, ResponseHead, is_named, is_secret};
-use crate::headers::PROTOCOL_VERSION;
 use crate::http::media::{self, Accept};
 use crate::resource_server::{Claims, Verification, VerifiedToken, WELL_KNOWN, bearer};
 use crate::server::Extensions;
-use crate::version::{Era, EraPolicy, ProtocolVersion};
+use crate::version::EraPolicy;
 
 /// A request that passed the steps of its head.
 #[derive(Clone, Debug)]
@@ -139,9 +138,9 @@ pub(crate) fn admit_with(
 ) -> Result<Admitted, Box<ImmediateAnswer>> {
     let (fields, cors) = check_path_host_origin(config, head)?;
     let admitted = authorize(config, head, verified).and_then(|(principal, mut extensions)| {
-        let method = fields.method(config, head)?;
-        let session = SessionHeader::read(fields.session);
         let version = VersionHeader::read(fields.version);
+        let method = fields.method(config, head, &version)?;
+        let session = SessionHeader::read(fields.session);
         if config.keep_head {
             extensions.insert(without_credentials(head));
         }
@@ -192,7 +191,8 @@ fn check_path_host_origin<'a>(
     if method == b"OPTIONS"
         && let (Cors(Some(_)), Some(_)) = (&cors, head.field("access-control-request-method"))
     {
-        return Err(preflight(config, head, &cors));
+        let version = VersionHeader::read(fields.version);
+        return Err(preflight((config, &version), head, &cors));
     }
     Ok((fields, cors))
 }
@@ -286,14 +286,19 @@ impl<'a> HeadFields<'a> {
     }
 
     /// The steps http-method, media and accept.
-    fn method(&self, config: &Config, head: &Head) -> Result<Method, Box<ImmediateAnswer>> {
+    fn method(
+        &self,
+        config: &Config,
+        head: &Head,
+        version: &VersionHeader,
+    ) -> Result<Method, Box<ImmediateAnswer>> {
         let method = match head.raw_line().0 {
             b"POST" => Method::Post,
             b"GET" => Method::Get,
             b"DELETE" => Method::Delete,
-            _ => return Err(ImmediateAnswer::method(methods(config, head))),
+            _ => return Err(ImmediateAnswer::method(methods(config, version))),
         };
-        if method != Method::Post && methods(config, head) == POST {
+        if method != Method::Post && methods(config, version) == POST {
             return Err(ImmediateAnswer::method(POST));
         }
         let is_json = || self.content_type.is_some_and(|value| media::is(value, media::JSON));
@@ -328,20 +333,21 @@ fn refuse_coding(coding: &[u8]) -> Box<ImmediateAnswer> {
 }
 
 /// The HTTP methods that a client may use: with sessions also GET and DELETE.
-fn methods(config: &Config, head: &Head) -> &'static str {
-    if config.has_sessions() && !claims_modern(config, head) { LEGACY_METHODS } else { POST }
+fn methods(config: &Config, version: &VersionHeader) -> &'static str {
+    if config.has_sessions() && !claims_modern(config, version) { LEGACY_METHODS } else { POST }
 }
 
 /// Returns whether a header claims a modern client, and this server serves modern clients.
-fn claims_modern(config: &Config, head: &Head) -> bool {
-    let version = head.field(PROTOCOL_VERSION).and_then(|value| core::str::from_utf8(value).ok());
-    let version = version.and_then(ProtocolVersion::from_name);
-    config.policy() != EraPolicy::LegacyOnly
-        && version.is_some_and(|version| version.era() == Era::Modern)
+fn claims_modern(config: &Config, version: &VersionHeader) -> bool {
+    config.policy() != EraPolicy::LegacyOnly && version.is_modern()
 }
 
 /// Answers a CORS preflight request.
-fn preflight(config: &Config, head: &Head, cors: &Cors) -> Box<ImmediateAnswer> {
+fn preflight(
+    (config, version): (&Config, &VersionHeader),
+    head: &Head,
+    cors: &Cors,
+) -> Box<ImmediateAnswer> {
     let mut answer = ImmediateAnswer::bare(204);
     let mut names: alloc::vec::Vec<Cow<'_, str>> =
         ALLOWED_HEADERS.iter().map(|name| Cow::Borrowed(*name)).collect();
@@ -350,7 +356,7 @@ fn preflight(config: &Config, head: &Head, cors: &Cors) -> Box<ImmediateAnswer> 
     let wanted = wanted.flat_map(|value| value.split(',')).map(str::trim);
     names.extend(wanted.filter(|name| is_param(name)).map(|name| name.to_string().into()));
     cors.add_to(&mut answer.head);
-    answer.head.push("Access-Control-Allow-Methods", methods(config, head));
+    answer.head.push("Access-Control-Allow-Methods", methods(config, version));
     answer.head.push("Access-Control-Allow-Headers", names.join(", "));
     answer.head.push("Access-Control-Max-Age", "600");
     answer
