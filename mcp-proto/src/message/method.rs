@@ -129,8 +129,12 @@ impl MethodRow {
     /// Returns whether a handler, registered under the method's name, answers the method. This is
     /// so for requests of clients that the machine does not answer.
     pub(crate) fn has_handler(&self) -> bool {
-        let is_request = !self.name.starts_with("notifications/");
-        is_request && self.sender != Sender::Server && !self.traits.contains(&Trait::Builtin)
+        self.is_request() && self.sender != Sender::Server && !self.traits.contains(&Trait::Builtin)
+    }
+
+    /// Returns whether the method is one of requests.
+    pub(crate) fn is_request(&self) -> bool {
+        !self.name.starts_with("notifications/")
     }
 
     /// Returns whether this era defines the method.

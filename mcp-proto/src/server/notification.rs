@@ -143,7 +143,8 @@ fn encode_other(
     if method == "notifications/elicitation/complete" && !completes {
         return Ok(None);
     }
-    if MethodRow::named(&method).is_some_and(MethodRow::is_reserved_to_servers) {
+    let is_reserved = |row: &MethodRow| row.is_reserved_to_servers() || row.is_request();
+    if MethodRow::named(&method).is_some_and(is_reserved) {
         return Err(UsageError::ReservedMethod { method });
     }
     if !params.raw().is_object() {
@@ -154,4 +155,18 @@ fn encode_other(
 
 fn notification(method: Cow<'static, str>, params: Json) -> Outgoing {
     Outgoing::Notification { method, params }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn request_of_the_specification_is_no_notification() {
+        for method in ["sampling/createMessage", "roots/list", "tools/call"] {
+            let refused = encode_other(None, method.into(), Json::EMPTY_OBJECT).map(drop);
+            assert_eq!(refused, Err(UsageError::ReservedMethod { method: method.into() }));
+        }
+        assert!(encode_other(None, "custom/event".into(), Json::EMPTY_OBJECT).is_ok());
+    }
 }
