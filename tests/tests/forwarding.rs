@@ -49,6 +49,22 @@ fn cancellation_is_not_forwarded_to_the_client() {
 }
 
 #[test]
+fn parameters_of_a_forwarded_notification_are_an_object() {
+    let mut connection = connection();
+    let request = listen(&mut connection);
+    let call = with_progress(&mut connection);
+    for (about, method) in [
+        (call.reply.id(), "notifications/progress"),
+        (request.reply.id(), "notifications/tools/list_changed"),
+    ] {
+        let malformed = forwarded(method, "[]");
+        let notified = connection.with(NOW, |server| server.notify(NOW, about, malformed));
+        assert_eq!(notified, Err(UsageError::NotAnObject { name: method.into() }));
+    }
+    assert!(connection.poll_action().is_none());
+}
+
+#[test]
 fn end_of_input_ends_a_forwarded_subscription_at_once() {
     let mut connection = connection();
     let request = listen(&mut connection);
@@ -116,6 +132,18 @@ fn listen(connection: &mut Connection<Server>) -> Request {
     let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta});
     let message =
         json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params});
+    request(connection, &message).unwrap()
+}
+
+/// A call of a modern client that wants progress, and has reached the application.
+fn with_progress(connection: &mut Connection<Server>) -> Request {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "progressToken": "t",
+    });
+    let params = json!({"name": "x", "_meta": meta});
+    let message = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params});
     request(connection, &message).unwrap()
 }
 

@@ -136,6 +136,9 @@ pub(super) fn encode_for_request(
     method: String,
     params: Json,
 ) -> Result<Option<Outgoing>, UsageError> {
+    if !params.raw().is_object() {
+        return Err(UsageError::NotAnObject { name: method });
+    }
     let params = match &*method {
         "notifications/progress" => match call.token() {
             None => return Ok(None),
