@@ -88,17 +88,17 @@ impl Calls {
     pub(super) fn abandon(&mut self, number: u64, max: usize) -> Option<Box<Call>> {
         let call = self.remove(number)?;
         if call.is_sent() {
-            self.abandoned.insert(number);
-            if self.abandoned.len() > max {
-                self.abandoned.pop_first();
-            }
+            self.ignore(number, max);
         }
         Some(call)
     }
 
-    /// Marks the response with this number as ignored.
-    pub(super) fn ignore(&mut self, number: u64) {
+    /// Marks the response with this number as ignored. At most `max` responses are, the latest.
+    pub(super) fn ignore(&mut self, number: u64, max: usize) {
         self.abandoned.insert(number);
+        if self.abandoned.len() > max {
+            self.abandoned.pop_first();
+        }
     }
 
     /// Returns whether the response with this number will be ignored, and has not arrived yet.
@@ -297,6 +297,16 @@ pub(super) fn number(id: &RequestId) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::json::Raw;
+
+    #[test]
+    fn ignored_responses_are_limited() {
+        let mut calls = Calls::default();
+        for number in 1..=5 {
+            calls.ignore(number, 3);
+        }
+        let ignored: Vec<u64> = (1..=5).filter(|number| calls.is_abandoned(*number)).collect();
+        assert_eq!(ignored, [3, 4, 5]);
+    }
 
     #[test]
     fn number_of_an_id_is_its_plain_digits() {

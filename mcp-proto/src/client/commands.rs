@@ -335,7 +335,7 @@ impl Client {
                     self.send_anew(now, call);
                 }
                 Resumption::ReplaceInFlight => {
-                    self.core.calls.ignore(number);
+                    self.core.calls.ignore(number, self.core.config.limits.max_in_flight);
                     self.core.abort(number);
                     call.state = State::Waiting;
                     self.send_anew(now, call);

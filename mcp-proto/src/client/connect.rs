@@ -175,7 +175,7 @@ impl Client {
         let envelope = Envelope::new(version, &self.core.config);
         let negotiating = self.conn.take_negotiating();
         if let Some(number) = negotiating.as_ref().and_then(Negotiating::initialize_in_flight) {
-            self.core.calls.ignore(number);
+            self.core.calls.ignore(number, self.core.config.limits.max_in_flight);
             self.core.abort(number);
         }
         let modern = Modern { server: server.clone(), verdict, envelope, confirmed };
