@@ -139,15 +139,19 @@ impl Client {
         method: impl Into<Cow<'static, str>>,
         params: Json,
     ) -> Result<(), UsageError> {
-        if self.core.binding == BindingKind::Http {
-            self.core.outbox.admit(self.core.config.limits.max_in_flight)?;
-        }
         let method = method.into();
         if is_reserved(&method) || !method.starts_with("notifications/") {
             return Err(UsageError::ReservedMethod { method: method.into_owned() });
         }
-        let options = CallOptions::default();
-        self.start(now, method, params, options, Goal::Notification).map(|_| ())
+        let is_http = self.core.binding == BindingKind::Http;
+        if is_http {
+            self.core.outbox.check_unaccepted(self.core.config.limits.max_in_flight)?;
+        }
+        self.start(now, method, params, CallOptions::default(), Goal::Notification)?;
+        if is_http {
+            self.core.outbox.count_unaccepted();
+        }
+        Ok(())
     }
 
     /// Sets the user or the tenant for whom the client sends requests, for its cache; see

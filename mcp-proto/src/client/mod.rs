@@ -391,3 +391,25 @@ impl Client {
         self.deadlines.first().into_iter().chain(call).chain(held).min()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::UsageError;
+    use crate::json::Json;
+    use crate::types::Implementation;
+
+    #[test]
+    fn refused_notification_takes_no_room() {
+        let mut config = Config::new(Implementation::new("c", "1"));
+        config.limits.max_in_flight = 1;
+        let mut client = Client::over_http(config, 0);
+        let mut notify =
+            |method: &'static str, params| client.notify(Instant::ZERO, method, params);
+        assert!(notify("other", Json::EMPTY_OBJECT).is_err());
+        assert!(notify("notifications/x", Json::constant("[]")).is_err());
+        assert_eq!(notify("notifications/x", Json::EMPTY_OBJECT), Ok(()));
+        let refused = notify("notifications/x", Json::EMPTY_OBJECT);
+        assert_eq!(refused, Err(UsageError::TooManyCalls { max_in_flight: 1 }));
+    }
+}

@@ -117,15 +117,19 @@ impl Outbox {
         self.unaccepted = unaccepted;
     }
 
-    /// Counts another message that the server must accept.
+    /// Checks that there is room for another message that the server must accept.
     ///
     /// Fails with [`UsageError::TooManyCalls`] at `max_in_flight`.
-    pub(super) fn admit(&mut self, max_in_flight: usize) -> Result<(), UsageError> {
+    pub(super) fn check_unaccepted(&self, max_in_flight: usize) -> Result<(), UsageError> {
         if self.unaccepted >= max_in_flight {
             return Err(UsageError::TooManyCalls { max_in_flight });
         }
-        self.unaccepted += 1;
         Ok(())
+    }
+
+    /// Counts another message that the server must accept.
+    pub(super) fn count_unaccepted(&mut self) {
+        self.unaccepted += 1;
     }
 
     pub(super) fn set_blocked(&mut self, is_blocked: bool) {
