@@ -28,7 +28,7 @@ use crate::types::{ListChangedCapability, LoggingLevel, Root, SubscriptionFilter
 impl Client {
     /// Calls a method with parameters, an object; the members of `_meta` that the era requires are
     /// added. A [`ClientEvent::Response`] reports the outcome. The call waits until the era is
-    /// known.
+    /// known. `logging/setLevel` is the same as [`Client::set_log_level`].
     ///
     /// Fails with [`UsageError::Closed`], with [`UsageError::NotAnObject`], with
     /// [`UsageError::TooManyCalls`] at `Limits::max_in_flight`, and with
@@ -47,7 +47,11 @@ impl Client {
         if is_reserved(&method) && !is_forwarded || method.starts_with("notifications/") {
             return Err(UsageError::ReservedMethod { method: method.into_owned() });
         }
-        self.start(now, method, params, options, Goal::Answer { takes_task: false })
+        // A client that forwards has the levels of several clients.
+        let level = level_of(&method, &params).filter(|_| !self.core.config.forwards);
+        let call = self.start(now, method, params, options, Goal::Answer { takes_task: false })?;
+        self.core.log_level = level.or(self.core.log_level);
+        Ok(call)
     }
 
     /// Fetches all pages of a list. The result of the [`ClientEvent::Response`] has the items of
@@ -419,6 +423,14 @@ impl Client {
             let _ = self.start(now, method, params, CallOptions::default(), Goal::Nobody);
         }
     }
+}
+
+/// The level that a call sets, if it sets one.
+fn level_of(method: &str, params: &Json) -> Option<LoggingLevel> {
+    if method != "logging/setLevel" {
+        return None;
+    }
+    serde_json::from_slice(params.raw().member("level")?.0).ok()
 }
 
 fn is_reserved(method: &str) -> bool {
