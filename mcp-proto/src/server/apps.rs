@@ -38,6 +38,31 @@ impl<H> Registry<H> {
             let app = visibility.into_iter().fold(app, ToolApp::visibility);
             tool.with_app(&app)
         });
+        // The application may have declared the extension with settings.
+        if self.registered.extensions.contains_key(ui::ID) {
+            return Ok(self);
+        }
         self.extension(ui::ID, Json::EMPTY_OBJECT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::{Implementation, Tool};
+
+    #[test]
+    fn page_does_not_change_declared_settings() {
+        let settings = Json::constant(r#"{"x":1}"#);
+        for declared in [None, Some(settings)] {
+            let mut registry = Registry::new(Implementation::new("a", "1"));
+            registry.add_tool(Tool::new("t", Json::constant(r#"{"type":"object"}"#)), ()).unwrap();
+            if let Some(settings) = declared.clone() {
+                registry.extension(ui::ID, settings).unwrap();
+            }
+            registry.add_app("t", &AppPage::new("ui://a/b", ""), ()).unwrap();
+            let found = registry.registered.extensions.get(ui::ID);
+            assert_eq!(found, Some(&declared.unwrap_or(Json::EMPTY_OBJECT)));
+        }
     }
 }
