@@ -201,7 +201,11 @@ impl Registered {
         }
         let required = RequiredScopes::words(scopes).into_valid();
         let required = required.map_err(|scope| UsageError::InvalidScope { scope })?;
-        self.tool_scopes.insert(tool.into(), required);
+        if required.is_empty() {
+            self.tool_scopes.remove(tool);
+        } else {
+            self.tool_scopes.insert(tool.into(), required);
+        }
         Ok(())
     }
 }

@@ -4,6 +4,7 @@
 //! HTTP an exchange calls this before it passes a message on. Input for a task does not name the
 //! tool, so the handler of `tasks/update` checks it.
 
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -25,8 +26,7 @@ impl Declaration {
 
     /// The tools that require scopes, by name.
     pub(crate) fn tools_with_scopes(&self) -> Vec<&str> {
-        let required = self.tool_scopes.iter().filter(|(_, scopes)| !scopes.is_empty());
-        required.map(|(tool, _)| tool.as_str()).collect()
+        self.tool_scopes.keys().map(String::as_str).collect()
     }
 
     /// Scopes that a message requires; usually none.
@@ -70,7 +70,7 @@ impl Declaration {
         let Some(required) = self.tool_scopes.get(tool) else { return Ok(()) };
         let peer = caller();
         let has_all = peer.scopes().is_some_and(|scopes| scopes.contains_all(required));
-        if !peer.is_http || has_all || required.is_empty() {
+        if !peer.is_http || has_all {
             return Ok(());
         }
         Err(ProtocolError::InsufficientScope { scopes: required.to_param() })
@@ -90,5 +90,23 @@ impl Declaration {
             Err(_) => caller(),
         };
         (!self.hides(|| ListEntry::tool(&*name), peer)).then_some(scopes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::json::Json;
+    use crate::server::Registry;
+    use crate::types::{Implementation, Tool};
+
+    #[test]
+    fn removed_requirement_leaves_nothing_to_check() {
+        let mut registry = Registry::new(Implementation::new("a", "1"));
+        let schema = Json::constant(r#"{"type":"object"}"#);
+        registry.add_tool(Tool::new("t", schema), ()).unwrap();
+        for (scopes, is_required) in [("", false), ("read", true), ("", false)] {
+            registry.require_scopes("t", scopes).unwrap();
+            assert_eq!(registry.declaration().requires_scopes(), is_required, "{scopes}");
+        }
     }
 }
