@@ -104,8 +104,9 @@ pub(crate) fn with_allowed_code(era: Era, mut error: ErrorData) -> ErrorData {
     };
     if (-32099..=-32000).contains(&code.0) && !defined {
         // The modern era reports "not found" as invalid parameters.
-        let found = code != ErrorCode::RESOURCE_NOT_FOUND;
-        error.code = if found { ErrorCode::INTERNAL_ERROR } else { ErrorCode::INVALID_PARAMS };
+        let is_not_found = code == ErrorCode::RESOURCE_NOT_FOUND;
+        error.code =
+            if is_not_found { ErrorCode::INVALID_PARAMS } else { ErrorCode::INTERNAL_ERROR };
     }
     error
 }
