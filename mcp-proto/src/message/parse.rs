@@ -268,11 +268,11 @@ impl Envelope {
             Some(Raw(b"null")) => None,
             _ => self.request_id(text, limits)?,
         };
-        let body = match (self.json(EnvelopeKey::Result, text), self.get(EnvelopeKey::Error, text))
-        {
+        let members = [EnvelopeKey::Result, EnvelopeKey::Error].map(|key| self.json(key, text));
+        let body = match members.into() {
             (Some(result), None) if id.is_some() => Ok(result),
             (Some(_), None) => return Err(ProtocolError::InvalidId),
-            (None, Some(error)) => Err(error_data(error.0)?),
+            (None, Some(error)) => Err(error_data(&error)?),
             _ => return Err(ProtocolError::AmbiguousKind),
         };
         Ok(Response { id, body })
@@ -309,7 +309,7 @@ impl Envelope {
     }
 }
 
-fn error_data(text: &[u8]) -> Result<ErrorData, ProtocolError> {
+fn error_data(error: &Json) -> Result<ErrorData, ProtocolError> {
     #[derive(Deserialize)]
     struct Fields {
         #[serde(deserialize_with = "integer")]
@@ -322,7 +322,7 @@ fn error_data(text: &[u8]) -> Result<ErrorData, ProtocolError> {
     fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
         Json::deserialize(deserializer).map(Some)
     }
-    let fields = Json::trusted(text.to_vec()).decode_lossy::<Fields>();
+    let fields = error.decode_lossy::<Fields>();
     let Fields { code, message, data } = fields.map_err(|_| ProtocolError::InvalidError)?;
     Ok(ErrorData { code: ErrorCode(code), message: message.into(), data })
 }
