@@ -104,7 +104,7 @@ pub(super) enum CallKind {
     Completion,
     /// A subscription that names tasks.
     Subscription,
-    /// A request with a method that the specification does not define.
+    /// A request with a method that has a handler of its own.
     Other,
     /// A request that another server answers.
     Forwarded(Forward),

@@ -246,8 +246,8 @@ impl Declaration {
         }
     }
 
-    /// The handler of a method that the specification does not define, and the extensions that a
-    /// client must declare for it.
+    /// The handler of a method that is registered by its name, or else the fallback, and the
+    /// extensions that a client must declare for it.
     pub(super) fn method(&self, method: &str) -> Option<(HandlerId, &[String])> {
         match self.methods.get(method) {
             Some(entry) => Some((entry.handler, &entry.required)),
