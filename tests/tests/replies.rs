@@ -59,6 +59,22 @@ fn withdrawn_input_has_no_answer_and_belongs_to_one_machine() {
     assert!(one.poll_action().is_none());
 }
 
+/// Only clients of 2025-11-25 get this notification, but the error is the same with all clients.
+#[test]
+fn a_completed_elicitation_without_an_object_is_refused_whoever_the_client_is() {
+    let mut connection = connection();
+    let request = call(&mut connection);
+    let mut notify = |params: &'static str| {
+        let method = "notifications/elicitation/complete".to_owned();
+        let other = Notification::Other { method, params: Json::parse(params).unwrap() };
+        connection.with(NOW, |server| server.notify(NOW, request.reply.id(), other))
+    };
+    let name = "notifications/elicitation/complete".to_owned();
+    assert_eq!(notify(r#"["e"]"#), Err(UsageError::NotAnObject { name }));
+    assert_eq!(notify(r#"{"elicitationId":"e"}"#), Ok(()));
+    assert!(connection.poll_action().is_none());
+}
+
 #[test]
 fn nothing_is_sent_to_a_client_that_has_disconnected() {
     let mut connection = connection();

@@ -139,16 +139,16 @@ fn encode_other(
     method: String,
     params: Json,
 ) -> Result<Option<Outgoing>, UsageError> {
-    let completes = version.is_some_and(ProtocolVersion::has_elicitation_complete);
-    if method == "notifications/elicitation/complete" && !completes {
-        return Ok(None);
-    }
     let is_reserved = |row: &MethodRow| row.is_reserved_to_servers() || row.is_request();
     if MethodRow::named(&method).is_some_and(is_reserved) {
         return Err(UsageError::ReservedMethod { method });
     }
     if !params.raw().is_object() {
         return Err(UsageError::NotAnObject { name: method });
+    }
+    let completes = version.is_some_and(ProtocolVersion::has_elicitation_complete);
+    if method == "notifications/elicitation/complete" && !completes {
+        return Ok(None);
     }
     Ok(Some(notification(method.into(), params)))
 }

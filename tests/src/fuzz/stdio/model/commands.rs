@@ -107,17 +107,17 @@ impl Model {
         let completes = method == "notifications/elicitation/complete";
         let expected = self.in_flight(about).and_then(|()| {
             let name = || method.to_owned();
-            if completes && (era == Some(Era::Modern) || seen.lines.is_empty()) {
+            if method == "notifications/message" {
+                Err(UsageError::ReservedMethod { method: name() })
+            } else if !params.as_str().starts_with('{') {
+                Err(UsageError::NotAnObject { name: name() })
+            } else if completes && (era == Some(Era::Modern) || seen.lines.is_empty()) {
                 // Of the legacy revisions one has it.
                 Ok(())
-            } else if method == "notifications/message" {
-                Err(UsageError::ReservedMethod { method: name() })
-            } else if params.as_str().starts_with('{') {
+            } else {
                 let message = seen.response();
                 assert!(message.is(method) && message.id.is_none());
                 Ok(())
-            } else {
-                Err(UsageError::NotAnObject { name: name() })
             }
         });
         assert_eq!(result, &expected);
