@@ -1,7 +1,5 @@
 //! Handlers of methods, of notifications and of completions: which method was called, and removal.
 
-#![expect(clippy::unused_async, reason = "handlers are async")]
-
 use std::sync::{Arc, Mutex};
 
 use mcp_proto::client::{CallError, Negotiation};
