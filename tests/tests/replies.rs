@@ -43,6 +43,15 @@ fn t050_a_reply_that_strays_to_another_machine_is_dropped() {
 }
 
 #[test]
+fn no_change_is_sent_after_the_end() {
+    let mut connection = legacy();
+    connection.handle_eof(NOW);
+    while connection.poll_action().is_some() {}
+    connection.with(NOW, |server| server.publish_all());
+    assert!(connection.poll_action().is_none());
+}
+
+#[test]
 fn withdrawn_input_has_no_answer_and_belongs_to_one_machine() {
     let (mut one, mut other) = (legacy(), legacy());
     let input = ask(&mut one);

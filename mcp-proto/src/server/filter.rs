@@ -167,7 +167,7 @@ impl Filter {
     }
 
     /// The number of URIs and task ids.
-    fn texts(&self) -> usize {
+    pub(super) fn texts(&self) -> usize {
         self.uris.len() + self.tasks.as_ref().map_or(0, |tasks| tasks.ids.len())
     }
 

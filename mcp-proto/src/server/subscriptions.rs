@@ -258,7 +258,7 @@ impl Subscriptions {
         }
     }
 
-    /// Sends the pending changes, and ends all subscriptions of modern clients.
+    /// Sends the pending changes, and ends all subscriptions.
     pub(super) fn handle_eof(&mut self, context: &mut Context, calls: &mut Calls) {
         self.flush(context);
         while let Some(serial) = self.oldest() {
@@ -266,6 +266,11 @@ impl Subscriptions {
             calls.release_id(&id);
             let end = end_of_subscription(context, id);
             context.end_subscription(ReplyPath::default(), end);
+        }
+        // Lists are no part of the count of a session.
+        if let Some(session) = self.listeners.remove(SESSION) {
+            self.count -= session.filter.texts();
+            self.bytes -= session.filter.bytes();
         }
     }
 
