@@ -424,7 +424,9 @@ fn input_of_small_calls_counts_for_all_streams() {
     // The server has asked for two inputs, and gets the first one.
     let refusals = |sites: &mut [Owing<'_>]| -> Vec<usize> {
         for site in &mut *sites {
-            opening().iter().for_each(|line| site.feed(line));
+            for line in opening() {
+                site.feed(&line);
+            }
             site.feed(&legacy(1, "tools/call", "\"name\":\"hold\""));
             let request = || InputRequest::ListRoots(RequestParams::default());
             let required = InputRequired::default().and("a", request()).and("b", request());

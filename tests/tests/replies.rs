@@ -47,7 +47,7 @@ fn no_change_is_sent_after_the_end() {
     let mut connection = legacy();
     connection.handle_eof(NOW);
     while connection.poll_action().is_some() {}
-    connection.with(NOW, |server| server.publish_all());
+    connection.with(NOW, Server::publish_all);
     assert!(connection.poll_action().is_none());
 }
 
