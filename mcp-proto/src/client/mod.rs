@@ -61,7 +61,7 @@ use alloc::vec::Vec;
 use crate::deadlines::Deadlines;
 use crate::machine::Action;
 use crate::message::{Incoming, Outgoing, RequestId};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::types::ClientCapabilities;
 use crate::version::Era;
 
@@ -347,6 +347,14 @@ impl Client {
             call.due <= now && call.is_sent() && subscription.is_some_and(has_begun)
         };
         self.core.calls.numbers_of(is_late).into_iter().map(compose::id).collect()
+    }
+
+    /// Returns whether the response to this request has a deadline.
+    pub(crate) fn has_timeout(&self, id: &RequestId) -> bool {
+        let call = calls::number(id).and_then(|number| self.core.calls.get(number));
+        call.is_some_and(|call| {
+            call.options.timeout != Duration::MAX || call.ends != Instant::NEVER
+        })
     }
 
     /// Drops the lists of tools from the cache, since they differ from those of the server.

@@ -132,3 +132,20 @@ fn renewed_subscription_that_is_not_answered_is_requested_again() {
     bridged.pass(Duration::from_secs(3600));
     assert_eq!(bridged.http_requests().len(), 0);
 }
+
+/// The bridge subscribes for all its clients, and none of them waits for the answer.
+#[test]
+fn first_subscription_that_is_not_answered_is_requested_again() {
+    let mut bridged = over_http(Era::Modern);
+    bridged.client(&initialize());
+    let asked = request_of(&mut bridged, "server/discover");
+    bridged.http_answer(asked.exchange, 200, &[], Some(&answer(&asked, Era::Modern)));
+    bridged.client(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    request_of(&mut bridged, "subscriptions/listen");
+    bridged.pass(Duration::from_secs(60));
+    bridged.pass(2 * PAUSE);
+    let again = request_of(&mut bridged, "subscriptions/listen");
+    begin(&mut bridged, again, &json!({"toolsListChanged": true}));
+    bridged.pass(Duration::from_secs(3600));
+    assert_eq!(bridged.http_requests().len(), 0);
+}

@@ -35,6 +35,9 @@ pub(super) struct Call {
     pub(super) sent: Option<Sent>,
     /// True if the headers of an earlier attempt were refused.
     pub(super) is_second: bool,
+    /// True for a subscription without a timeout, and for one that is renewed: the head of the
+    /// answer must come within a minute. A server that hangs would end no stream.
+    pub(super) must_begin: bool,
     /// Fault in the answer so far.
     pub(super) fault: Option<ProtocolError>,
     /// Session id in the answer to `initialize`.
@@ -68,14 +71,9 @@ impl Call {
         // An accepted call stays open: the server only refuses the GET for the rest of the answer.
         let is_accepted = self.era == Era::Legacy && self.is_resumed();
         // A server that is down does not end a subscription that it had accepted.
-        self.renews() && is_error && broke == Break::Unavailable
+        let is_subscribed = self.method == "subscriptions/listen" && self.stream.was_open;
+        is_subscribed && is_error && broke == Break::Unavailable
             || is_accepted && matches!(broke, Break::Unavailable | Break::Conflict)
-    }
-
-    /// Returns whether the request renews a subscription. Its answer must begin within a minute,
-    /// also if the call has no timeout: a server that hangs would end no stream.
-    pub(super) fn renews(&self) -> bool {
-        self.stream.was_open && self.method == "subscriptions/listen"
     }
 
     /// Handles the head of the answer.
@@ -119,6 +117,7 @@ impl Call {
             stream: Streaming::default(),
             sent: None,
             is_second: false,
+            must_begin: false,
             fault: None,
             session_id: None,
         }

@@ -10,9 +10,10 @@
 //! | open | the request until the head of its answer has come; the answer | its end; `Abort`, at its deadline or when nobody wants it |
 //! | asleep | the call or the message, without its exchange | its delay, or other credentials |
 //!
-//! A message has 60 s, counted from its connection. A request that renews a subscription has 60 s
-//! until the head of its answer, counted in the same way. A list of tools has 60 s from its start,
-//! and a DELETE has 2 s. The GET of HTTP+SSE has 10 s until its first event.
+//! A message has 60 s, counted from its connection. A request for a subscription, if it renews the
+//! subscription or its call has no timeout, has 60 s until the head of its answer, counted in the
+//! same way. A list of tools has 60 s from its start, and a DELETE has 2 s. The GET of HTTP+SSE has
+//! 10 s until its first event.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
@@ -23,7 +24,6 @@ use core::mem;
 use super::attempt::Attempt;
 #[cfg(feature = "auth")]
 use super::attempt::HeldFor;
-use super::call::Call;
 use super::connections::Connections;
 use super::delivery::{ACCEPT_TIMEOUT, Delivery};
 use super::exchange::{Exchange, Purpose};
@@ -120,7 +120,7 @@ impl Exchanges {
         }
         let timeout = match &purpose {
             Purpose::Message(_) => is_open.then_some(ACCEPT_TIMEOUT),
-            Purpose::Call(call) => (is_open && call.renews()).then_some(ACCEPT_TIMEOUT),
+            Purpose::Call(call) => (is_open && call.must_begin).then_some(ACCEPT_TIMEOUT),
             Purpose::Refresh(_) => Some(ACCEPT_TIMEOUT),
             Purpose::HttpSseStream(_) => Some(ENDPOINT_TIMEOUT),
             Purpose::Delete => Some(DELETE_TIMEOUT),
@@ -171,7 +171,7 @@ impl Exchanges {
         while let Some(id) = self.connections.next() {
             let Some(open) = self.all.get(id.0) else { continue };
             let Exchange { request: Some(request), purpose, .. } = &**open else { continue };
-            if purpose.is_message() || purpose.call().is_some_and(Call::renews) {
+            if purpose.is_message() || purpose.call().is_some_and(|call| call.must_begin) {
                 self.deadlines.set(ExchangeTimer::End(id), now + ACCEPT_TIMEOUT);
             }
             queue.push_back(Action::Open { exchange: id, request: request.clone() });

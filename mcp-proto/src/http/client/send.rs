@@ -122,6 +122,7 @@ impl Client {
             match &*call.method {
                 "subscriptions/listen" => {
                     call.stream = self.reopening.take().unwrap_or_default();
+                    call.must_begin = call.stream.was_open || !self.rpc.has_timeout(&call.id);
                     if call.stream.was_open {
                         return self.open(now, request, Purpose::Call(Box::new(call)));
                     }
@@ -141,8 +142,8 @@ impl Client {
         self.open(now, request, Purpose::Call(Box::new(call)));
     }
 
-    /// Handles the deadline of an exchange. That of a renewed subscription ends with the head of
-    /// its stream.
+    /// Handles the deadline of an exchange. That of a subscription ends with the head of its
+    /// stream.
     pub(super) fn handle_expired(&mut self, now: Instant, id: ExchangeId) {
         let is_stream = self.exchanges.get(id).is_some_and(|open| {
             let is_awaited =
