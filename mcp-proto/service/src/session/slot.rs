@@ -50,10 +50,12 @@ impl<T> AnswerSlot<T> {
         })
     }
 
-    /// Handles the drop of the future. Returns the request to cancel, if it was sent.
+    /// Handles the drop of the future, and drops its waker: the service may drop the ticket with a
+    /// lock. Returns the request to cancel, if it was sent.
     pub(super) fn abandon(&self) -> Option<InputId> {
-        let before = self.0.with(|state| mem::replace(state, AnswerSlotState::Over));
-        if let AnswerSlotState::Waiting(input) = before { input } else { None }
+        let end = |state: &mut _| Some(mem::replace(state, AnswerSlotState::Over));
+        let before = self.0.poll(Waker::noop(), end);
+        if let Poll::Ready(AnswerSlotState::Waiting(input)) = before { input } else { None }
     }
 
     fn settle(&self, outcome: Outcome<T>) -> Option<Waker> {
@@ -94,5 +96,28 @@ impl<T> Ticket<T> {
 impl<T> Drop for Ticket<T> {
     fn drop(&mut self) {
         wake(self.0.settle(Err(SessionError::Closed)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::task::Wake;
+
+    struct Woken;
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    #[test]
+    fn abandoned_slot_has_no_waker_while_its_ticket_exists() {
+        let (ticket, slot) = AnswerSlot::<()>::new();
+        let woken = Arc::new(Woken);
+        assert!(slot.poll(&Waker::from(woken.clone())).is_pending());
+        assert_eq!(Arc::strong_count(&woken), 2);
+        assert_eq!(slot.abandon(), None);
+        assert_eq!(Arc::strong_count(&woken), 1);
+        assert!(ticket.is_abandoned());
     }
 }
