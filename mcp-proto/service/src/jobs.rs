@@ -159,18 +159,20 @@ impl Jobs {
         self.0.as_mut().map_or(Progressed::Pending, |jobs| jobs.poll(at))
     }
 
-    /// Cancels a job, polls it once more, and drops it.
-    pub(super) fn cancel(&mut self, id: ReplyId, cause: CancelCause) {
-        if let Some(jobs) = &mut self.0 {
-            jobs.cancel(id, cause);
-        }
+    /// Cancels a job, polls it once more, and drops it. Returns its outcome, which is not sent.
+    /// A spawned job sends its outcome to the mailbox.
+    pub(super) fn cancel(&mut self, id: ReplyId, cause: CancelCause) -> Option<Outcome> {
+        self.0.as_mut()?.cancel(id, cause)
     }
 
-    pub(super) fn cancel_all(&mut self) {
-        let Some(jobs) = &mut self.0 else { return };
+    /// Cancels all jobs in the same way.
+    pub(super) fn cancel_all(&mut self) -> Vec<Outcome> {
+        let mut outcomes = Vec::new();
+        let Some(jobs) = &mut self.0 else { return outcomes };
         while let Some(id) = jobs.locations.first_key_value().map(|(id, _)| *id) {
-            jobs.cancel(id, CancelCause::Closed);
+            outcomes.extend(jobs.cancel(id, CancelCause::Closed));
         }
+        outcomes
     }
 
     /// Removes a spawned job, which has responded.
@@ -218,16 +220,20 @@ impl PendingJobs {
         }
     }
 
-    fn cancel(&mut self, id: ReplyId, cause: CancelCause) {
-        match self.locations.remove(&id) {
-            None => {}
-            Some(JobLocation::Spawned(cancel)) => cancel.set_for(cause),
-            Some(JobLocation::HandlerSlot(at)) => {
-                if let Some(mut job) = self.remove(at) {
-                    job.cancel.set_for(cause);
-                    // Its outcome is ignored.
-                    let _ = job.poll(Waker::noop());
-                    drop(job.end());
+    fn cancel(&mut self, id: ReplyId, cause: CancelCause) -> Option<Outcome> {
+        match self.locations.remove(&id)? {
+            JobLocation::Spawned(cancel) => {
+                cancel.set_for(cause);
+                None
+            }
+            JobLocation::HandlerSlot(at) => {
+                let mut job = self.remove(at)?;
+                job.cancel.set_for(cause);
+                let polled = job.poll(Waker::noop());
+                drop(job.end());
+                match polled {
+                    Poll::Ready(outcome) => Some(outcome),
+                    Poll::Pending => None,
                 }
             }
         }

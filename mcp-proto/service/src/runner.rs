@@ -106,7 +106,7 @@ impl Runner {
 
     /// Cancels all handlers, and waits up to 500 ms for the end of the spawned ones.
     pub(super) async fn finish(&mut self, clock: &mut impl Clock) {
-        self.jobs.cancel_all();
+        self.cancel_all();
         handlers_ended(&self.mailbox, clock).await;
     }
 
@@ -118,7 +118,8 @@ impl Runner {
                 if let Some(rare) = &mut self.rare {
                     rare.lost.take(about);
                 }
-                self.jobs.cancel(about, cause);
+                let outcome = self.jobs.cancel(about, cause);
+                self.drop_unsent(outcome);
             }
             ServerEvent::Notification { session, handler, method, params } => {
                 self.snapshot.notify(&self.mailbox, (session, handler), &method, params);
@@ -191,11 +192,7 @@ impl Runner {
             }
             Command::Respond(reply, outcome) => {
                 self.jobs.forget(reply.id());
-                self.report_lost(now, scope, reply.id());
-                if let Outcome::Task(task) = &outcome {
-                    self.leave_unheard_task(scope, reply.id(), task);
-                }
-                scope.respond(now, reply, outcome);
+                self.respond(now, scope, reply, outcome);
             }
             // Only requests of sessions have streams that can be closed, and those are not handled
             // here.
@@ -252,19 +249,38 @@ impl Runner {
                 self.apply_command(now, scope, command, is_full);
             }
         }
+        self.respond(now, scope, reply, outcome);
+    }
+
+    fn respond(&mut self, now: Instant, scope: &mut impl Scope, reply: Reply, outcome: Outcome) {
         self.report_lost(now, scope, reply.id());
-        if let Outcome::Task(task) = &outcome {
-            self.leave_unheard_task(scope, reply.id(), task);
+        // A request that was cancelled gets no response.
+        if let Outcome::Task(task) = &outcome
+            && scope.request_id(reply.id()).is_none()
+        {
+            self.remove_unsent_task(task);
         }
         scope.respond(now, reply, outcome);
     }
 
-    /// Removes the task of a request if the request was cancelled. It gets no response, so its
-    /// client never learns the id of the task.
-    fn leave_unheard_task(&self, scope: &impl Scope, id: ReplyId, task: &Task) {
-        if scope.request_id(id).is_none() {
-            abandon_task(&self.mailbox.catalog().tasks(), task);
+    /// Cancels all handlers.
+    fn cancel_all(&mut self) {
+        let outcomes = self.jobs.cancel_all();
+        self.drop_unsent(outcomes);
+    }
+
+    /// Drops the outcomes of cancelled handlers, and removes their tasks.
+    fn drop_unsent(&self, outcomes: impl IntoIterator<Item = Outcome>) {
+        for outcome in outcomes {
+            if let Outcome::Task(task) = &outcome {
+                self.remove_unsent_task(task);
+            }
         }
+    }
+
+    /// Removes a task whose id no client learns, because its request gets no response.
+    fn remove_unsent_task(&self, task: &Task) {
+        abandon_task(&self.mailbox.catalog().tasks(), task);
     }
 
     /// Reports the number of dropped notifications about a request.
@@ -286,7 +302,7 @@ impl Drop for Runner {
     fn drop(&mut self) {
         self.mailbox.catalog().leave(&self.mailbox);
         self.mailbox.close();
-        self.jobs.cancel_all();
+        self.cancel_all();
     }
 }
 

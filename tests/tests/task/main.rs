@@ -18,6 +18,7 @@ mod principals;
 mod replaced;
 mod starts;
 mod stores;
+mod unsent;
 mod world;
 
 use std::future::Future;

@@ -233,6 +233,17 @@ impl Process {
         self.tasks.lock().unwrap().clear();
     }
 
+    /// Runs pending handlers in tasks of their own.
+    pub(crate) fn spawn_handlers(&mut self) {
+        let tasks = self.tasks.clone();
+        self.service.spawn_with(move |handler| tasks.lock().unwrap().push(handler));
+    }
+
+    /// Drops the connection of the client, which connects again.
+    pub(crate) fn reconnect(&mut self) {
+        self.service = Service::new(self.catalog.clone(), Config::default());
+    }
+
     pub(crate) fn show_wire(&mut self) -> Arc<Mutex<String>> {
         let shown = Arc::<Mutex<String>>::default();
         let text = shown.clone();

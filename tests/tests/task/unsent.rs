@@ -1,0 +1,57 @@
+//! Tasks whose requests get no response: nobody learns their ids, so they are removed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mcp_service::{Context, Interrupt, MemoryStore, NewTask, Registry, TaskStore, Tasks};
+use serde_json::json;
+
+use super::registry;
+use super::world::{Process, Time};
+
+/// A server whose tool creates a task, and returns it when the request is cancelled.
+fn returns_late(tasks: Tasks, created: &Arc<AtomicUsize>) -> Registry {
+    let created = created.clone();
+    registry(tasks, move |context: Context| {
+        let created = created.clone();
+        async move {
+            let (_, task) = context.create_task(NewTask::default()).await.unwrap();
+            created.fetch_add(1, Ordering::Relaxed);
+            context.cancelled().await;
+            Err::<String, _>(Interrupt::Task(task))
+        }
+    })
+}
+
+#[test]
+fn task_of_a_call_without_response_is_removed() {
+    for (spawns, leaves) in [(false, false), (true, false), (false, true)] {
+        let store = Arc::new(MemoryStore::default());
+        let shared: Arc<dyn TaskStore> = store.clone();
+        let created = Arc::default();
+        let registry = returns_late(Tasks::Manual, &created);
+        let mut process = Process::sharing(&Time::default(), &shared, registry);
+        if spawns {
+            process.spawn_handlers();
+        }
+        let call = process.send("tools/call", json!({"name": "t", "arguments": {}}));
+        assert_eq!(process.answer(call), None);
+        assert_eq!(created.load(Ordering::Relaxed), 1);
+        if leaves {
+            process.reconnect();
+        } else {
+            let params = json!({"requestId": call});
+            process.line(&json!({
+                "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params,
+            }));
+        }
+        assert_eq!(process.said(), [""; 0]);
+        assert_eq!(process.running(), 0);
+        // The next access removes what has expired.
+        process.pass(Duration::from_millis(100));
+        process.get("another");
+        let left = format!("{store:?}");
+        assert_eq!(left, "MemoryStore { tasks: 0, bytes: 0, .. }", "{spawns} {leaves}");
+    }
+}
