@@ -7,7 +7,9 @@ use std::time::Duration;
 use mcp_service::{Context, Interrupt, MemoryStore, NewTask, Registry, TaskStore, Tasks};
 use serde_json::json;
 
+use super::jobs::Jobs;
 use super::registry;
+use super::stores::at_once;
 use super::world::{Process, Time};
 
 /// A server whose tool creates a task, and returns it when the request is cancelled.
@@ -54,4 +56,25 @@ fn task_of_a_call_without_response_is_removed() {
         let left = format!("{store:?}");
         assert_eq!(left, "MemoryStore { tasks: 0, bytes: 0, .. }", "{spawns} {leaves}");
     }
+}
+
+/// A handler in a task cannot return another one, also not when its task is cancelled.
+#[test]
+fn task_of_a_cancelled_task_is_cancelled() {
+    let jobs = Jobs::default();
+    let created = jobs.clone();
+    let mut process = Process::new(registry(Tasks::Always, move |context: Context| {
+        let created = created.clone();
+        async move {
+            let (id, task) = context.create_task(NewTask::default()).await.unwrap();
+            created.lock().unwrap().push(id);
+            context.cancelled().await;
+            Err::<String, _>(Interrupt::Task(task))
+        }
+    }));
+    let id = process.task();
+    process.cancel(&id);
+    assert_eq!(process.running(), 0);
+    let job = jobs.lock().unwrap().pop().unwrap();
+    assert!(at_once(process.catalog.tasks().has_ended(&job)).unwrap());
 }

@@ -76,10 +76,9 @@ impl Driven {
     }
 
     /// Cancels the handler, and polls it once more.
-    pub(super) fn end(&mut self, context: &mut Context<'_>) {
+    pub(super) fn end(&mut self, context: &mut Context<'_>) -> Poll<Outcome> {
         self.cancel.set();
-        // Its outcome is ignored.
-        let _ = self.poll(context, |_| {});
+        self.poll(context, |_| {})
     }
 }
 

@@ -216,17 +216,19 @@ impl TaskRun {
         }
     }
 
-    /// Cancels the handler and polls it once more, if it runs.
+    /// Cancels the handler and polls it once more, if it runs. Drops its outcome.
     async fn stop(&mut self) {
         let before = core::mem::replace(&mut self.stage, HandlerStage::Over);
-        if before != HandlerStage::Running {
-            return;
+        if before == HandlerStage::Running {
+            let ended = poll_fn(|context| Poll::Ready(self.driven.end(context))).await;
+            if let Poll::Ready(outcome) = ended {
+                self.outcome = Some(outcome);
+            }
         }
-        poll_fn(|context| {
-            self.driven.end(context);
-            Poll::Ready(())
-        })
-        .await;
+        // Nobody learns the id of a task that the handler has created.
+        if let Some(Outcome::Task(task)) = self.outcome.take() {
+            cancel_other(&self.manager, &self.host, &TaskId::from(task.task_id)).await;
+        }
     }
 
     /// Stores the outcome of the handler.
