@@ -91,6 +91,7 @@ impl Drop for CatalogSnapshot {
 
 impl From<Registry> for Catalog {
     fn from(registry: Registry) -> Self {
+        drop(registry.task_manager.adopt(&registry.task_settings));
         let state = CatalogState {
             snapshot: CatalogSnapshot::new(registry, 0),
             mailboxes: BTreeMap::new(),
@@ -128,7 +129,10 @@ impl Catalog {
             before = self.with(|state| state.snapshot.clone());
             registry = before.registry.clone();
             let result = change(&mut registry)?;
-            let replaced = before.registry.task_manager.replace(&mut registry.task_manager);
+            // Another registry in its place gets the host and the tasks.
+            let manager = before.registry.task_manager.clone();
+            let store = manager.adopt(&registry.task_settings);
+            let replaced = (store, mem::replace(&mut registry.task_manager, manager));
             let snapshot = CatalogSnapshot::new(registry, before.generation + 1);
             let mailboxes = self.with(|state| {
                 state.snapshot = snapshot.clone();

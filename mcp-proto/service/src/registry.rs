@@ -24,7 +24,7 @@ use mcp_proto::{Json, UsageError};
 use crate::handler::Handler;
 use crate::middleware::Layers;
 use crate::panics::{CaughtDrop, catch_panic};
-use crate::task::{TaskManager, Tasks};
+use crate::task::{ChosenSettings, TaskManager, Tasks};
 use crate::validation::Validation;
 
 /// The offer of a server, each entry with its handler: a [`server::Registry`] that also makes
@@ -54,6 +54,7 @@ pub struct Registry<H = Handler> {
     /// True if the methods of tasks are registered. They stay after the last tool is removed.
     pub(crate) has_task_methods: bool,
     pub(crate) task_manager: TaskManager,
+    pub(crate) task_settings: ChosenSettings,
     #[cfg(feature = "schemars")]
     pub(crate) has_portable_schemas: bool,
 }
@@ -92,6 +93,7 @@ impl<H> Registry<H> {
             task_tools: BTreeMap::new(),
             has_task_methods: false,
             task_manager: TaskManager::new(),
+            task_settings: ChosenSettings::default(),
             #[cfg(feature = "schemars")]
             has_portable_schemas: true,
         }

@@ -139,6 +139,36 @@ fn update_that_fails_keeps_the_settings_of_tasks() {
     assert_eq!(process.call()["ttlMs"], 3_600_000);
 }
 
+#[test]
+fn update_that_fails_keeps_the_store_and_the_configuration_that_it_has_changed() {
+    let stores = [0, 1].map(|_| Arc::new(MemoryStore::default()));
+    let shared = stores.clone().map(|store| -> Arc<dyn TaskStore> { store });
+    let works = registry(Tasks::Always, works);
+    let mut process = Process::sharing(&Time::default(), &shared[0], works);
+    let id = process.task();
+    let failed = process.catalog.update(|registry| {
+        let mut config = TaskConfig::default();
+        config.ttl = MOMENT;
+        registry.task_store(shared[1].clone()).task_config(config);
+        Err::<(), _>(UsageError::UnknownTool { name: "axe".into() })
+    });
+    assert!(failed.is_err());
+    assert_eq!(process.get(&id)["status"], "working");
+    assert_eq!(process.call()["ttlMs"], 3_600_000);
+    let shown = stores.map(|store| format!("{store:?}"));
+    assert!(shown[0].starts_with("MemoryStore { tasks: 2,"), "{shown:?}");
+    assert!(shown[1].starts_with("MemoryStore { tasks: 0,"), "{shown:?}");
+}
+
+#[test]
+fn settings_of_a_copy_are_not_those_of_the_registry() {
+    let original = registry(Tasks::Always, works);
+    let mut config = TaskConfig::default();
+    config.ttl = MOMENT;
+    original.clone().task_config(config);
+    assert_eq!(Process::new(original).call()["ttlMs"], 3_600_000);
+}
+
 /// The subscription was acknowledged before.
 #[test]
 fn subscriber_hears_of_a_task_after_the_registry_was_replaced() {

@@ -33,34 +33,16 @@ impl CurrentStore {
         self.0.lock().store.clone()
     }
 
-    pub(super) fn set(&self, store: Arc<dyn TaskStore>) {
-        let address = Arc::as_ptr(&store).addr();
-        // The replaced store is dropped without the lock, since it is the application's.
-        drop(self.replace(Arc::new(GuardedStore(store)), address));
-    }
-
-    /// Takes over the store of another server, if the application has set one there. Returns the
-    /// replaced store.
-    pub(super) fn adopt(&self, other: &Self) -> Option<Arc<dyn TaskStore>> {
-        let (store, address) = {
-            let slot = other.0.lock();
-            (slot.store.clone(), slot.address?)
-        };
-        Some(self.replace(store, address))
-    }
-
-    /// Replaces the store. A store that is set again keeps its watcher: a second one would stay
-    /// with the store.
-    fn replace(&self, store: Arc<dyn TaskStore>, address: usize) -> Arc<dyn TaskStore> {
+    /// Replaces the store, and returns the replaced one. A store that is set again keeps its
+    /// watcher: a second one would stay with the store.
+    pub(super) fn replace(&self, store: Arc<dyn TaskStore>) -> Arc<dyn TaskStore> {
+        let address = Some(Arc::as_ptr(&store).addr());
         let slot = &mut *self.0.lock();
-        if slot.address == Some(address) {
+        if slot.address == address {
             return store;
         }
-        let slot = core::mem::replace(
-            slot,
-            StoreSlot { store, address: Some(address), is_watched: false },
-        );
-        slot.store
+        let store = Arc::new(GuardedStore(store));
+        core::mem::replace(slot, StoreSlot { store, address, is_watched: false }).store
     }
 
     /// Registers a watcher for changes with the store, once.

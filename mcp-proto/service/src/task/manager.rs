@@ -12,7 +12,7 @@ use core::fmt;
 use std::sync::OnceLock;
 
 use super::host::TaskHost;
-use super::settings::{TaskConfig, TaskSettings};
+use super::settings::{ChosenSettings, TaskConfig, TaskSettings};
 use super::store::{StoreError, TaskStore};
 use super::watched::WatchedTasks;
 use crate::io::unix_time;
@@ -205,20 +205,10 @@ impl TaskManager {
         }
     }
 
-    pub(super) fn set_store(&self, store: Arc<dyn TaskStore>) {
-        self.shared.settings.store.set(store);
-    }
-
-    /// Replaces the manager of a registry that replaces the registry of this manager: this one has
-    /// the host and the tasks. Takes over the settings of the other manager. Returns what has to be
-    /// dropped where no lock is held.
-    pub(crate) fn replace(&self, other: &mut Self) -> Option<(Self, Option<Arc<dyn TaskStore>>)> {
-        if Arc::ptr_eq(&self.shared, &other.shared) {
-            return None;
-        }
-        let other = core::mem::replace(other, self.clone());
-        let store = self.shared.settings.adopt(&other.shared.settings);
-        Some((other, store))
+    /// Takes over the settings of a registry whose server has this manager. Returns the store that
+    /// was replaced, to be dropped where no lock is held.
+    pub(crate) fn adopt(&self, chosen: &ChosenSettings) -> Option<Arc<dyn TaskStore>> {
+        self.shared.settings.adopt(chosen)
     }
 
     /// Registers a watcher for changes with the store, once.
@@ -229,10 +219,6 @@ impl TaskManager {
     /// The tasks that clients subscribe to.
     pub(super) fn watched(&self) -> &WatchedTasks {
         &self.shared.watched
-    }
-
-    pub(super) fn set_config(&self, config: TaskConfig) {
-        self.shared.settings.set_config(config);
     }
 
     pub(super) fn config(&self) -> TaskConfig {

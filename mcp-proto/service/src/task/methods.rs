@@ -112,14 +112,14 @@ impl Registry {
 
     /// Sets the configuration of the tasks.
     pub fn task_config(&mut self, config: TaskConfig) -> &mut Self {
-        self.task_manager.set_config(config);
+        self.task_settings.config = Some(config);
         self
     }
 
     /// Sets the store of the tasks; default a [`MemoryStore`](crate::MemoryStore). Several
     /// processes of a server share a store, so that each can answer requests about all tasks.
     pub fn task_store(&mut self, store: Arc<dyn TaskStore>) -> &mut Self {
-        self.task_manager.set_store(store);
+        self.task_settings.store = Some(store);
         self
     }
 }

@@ -42,5 +42,6 @@ pub use settings::TaskConfig;
 pub use store::{StoreError, StoreFuture, TaskStore};
 pub use watched::TaskWatcher;
 
+pub(super) use settings::ChosenSettings;
 pub(super) use task_candidate::TaskCandidate;
 pub(super) use unclaimed::abandon_task;

@@ -1,9 +1,10 @@
 //! The settings of the tasks of a server, which the application may replace.
 //!
-//! In: configurations and stores, also those of a registry that replaces another one. Out: the last
-//! ones, or the defaults.
+//! In: configurations and stores of a registry, which its server takes over. Out: the last ones, or
+//! the defaults.
 
 use alloc::sync::Arc;
+use core::fmt;
 
 use super::current_store::CurrentStore;
 use super::store::TaskStore;
@@ -43,30 +44,38 @@ impl Default for TaskConfig {
     }
 }
 
+/// The settings of a registry, which count once a server has the registry; `None` if the
+/// application has set none.
+#[derive(Clone, Default)]
+pub(crate) struct ChosenSettings {
+    pub(super) store: Option<Arc<dyn TaskStore>>,
+    pub(super) config: Option<TaskConfig>,
+}
+
+impl fmt::Debug for ChosenSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChosenSettings").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
 /// The store and the configuration of the tasks of a server.
 #[derive(Default)]
 pub(super) struct TaskSettings {
     pub(super) store: CurrentStore,
-    /// `None` if the application has set none.
-    config: Lock<Option<TaskConfig>>,
+    config: Lock<TaskConfig>,
 }
 
 impl TaskSettings {
-    pub(super) fn set_config(&self, config: TaskConfig) {
-        *self.config.lock() = Some(config);
-    }
-
     pub(super) fn config(&self) -> TaskConfig {
-        self.config.lock().unwrap_or_default()
+        *self.config.lock()
     }
 
-    /// Takes over what the application has set in other settings. Returns the store that was
-    /// replaced, to be dropped where no lock is held.
-    pub(super) fn adopt(&self, other: &Self) -> Option<Arc<dyn TaskStore>> {
-        let config = *other.config.lock();
-        if let Some(config) = config {
-            self.set_config(config);
+    /// Takes over the settings of a registry. Returns the store that was replaced, to be dropped
+    /// where no lock is held.
+    pub(super) fn adopt(&self, chosen: &ChosenSettings) -> Option<Arc<dyn TaskStore>> {
+        if let Some(config) = chosen.config {
+            *self.config.lock() = config;
         }
-        self.store.adopt(&other.store)
+        chosen.store.clone().map(|store| self.store.replace(store))
     }
 }
