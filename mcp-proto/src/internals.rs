@@ -21,7 +21,7 @@
 //! | `offered_skills` | the skills that a caller sees |
 //! | [`percent`] | pointers in schemas, and forms of the authorization server for tests |
 //! | `redirect_params` | the redirect that ends a sign-in, as a user or a browser gives it |
-//! | [`drop_requirement`] | a tool whose calls need not become tasks any longer |
+//! | [`require_tasks`] | a tool whose calls must become tasks, or need not any longer |
 //! | [`renumber_shared`], [`NewHandlerIds`] | the handlers of a registry that is mounted |
 //! | [`tool`], [`tool_of`] | the tool of a call that is validated, has layers, or becomes a task |
 //! | `request_reader` | a connection, for the laws of what it remembers |
@@ -38,7 +38,6 @@ use bytes::Bytes;
 #[cfg(feature = "auth")]
 pub use crate::auth::redirect_uri::redirect_params;
 pub use crate::deadlines::Deadlines;
-use crate::ext::Feature;
 #[cfg(feature = "skills")]
 use crate::ext::skills::SkillCatalog;
 use crate::frame::http1::HeadSource;
@@ -154,9 +153,9 @@ pub fn tool_of<H>(registry: &Registry<H>, handler: HandlerId) -> Option<&Tool> {
     registry.tool_of(handler)
 }
 
-/// Ends the requirement of an extension; see [`Registry::requires_extension`].
-pub fn drop_requirement<H>(registry: &mut Registry<H>, feature: &Feature, identifier: &str) {
-    registry.drop_requirement(feature, identifier);
+/// Sets whether clients must support tasks for a tool of [`Registry::allow_tasks`].
+pub fn require_tasks<H>(registry: &mut Registry<H>, tool: &str, is_required: bool) {
+    registry.require_tasks(tool, is_required);
 }
 
 /// Gives the handlers of `mounted` new ids if `host` has one of them.

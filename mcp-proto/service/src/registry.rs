@@ -13,7 +13,7 @@ use mcp_proto::ext::Feature;
 #[cfg(feature = "skills")]
 use mcp_proto::ext::skills::SkillCatalog;
 use mcp_proto::ext::ui::AppPage;
-use mcp_proto::internals::{drop_requirement, renumber_shared, tool, tool_of};
+use mcp_proto::internals::{renumber_shared, require_tasks, tool, tool_of};
 use mcp_proto::server::task::method::TaskMethod;
 use mcp_proto::server::{self, Cacheable, Declaration, HandlerId, List, ListEntry, Peer};
 use mcp_proto::types::{
@@ -303,9 +303,9 @@ impl<H> Registry<H> {
         self.entries.allow_tasks(tool).map(|_| ())
     }
 
-    /// Ends the requirement of an extension.
-    pub(crate) fn drop_requirement(&mut self, feature: &Feature, identifier: &str) {
-        drop_requirement(&mut self.entries, feature, identifier);
+    /// Sets whether clients must support tasks for a tool whose calls may become tasks.
+    pub(crate) fn require_tasks(&mut self, tool: &str, is_required: bool) {
+        require_tasks(&mut self.entries, tool, is_required);
     }
 
     /// The declaration for the machines; see [`server::Registry::declaration`].

@@ -393,7 +393,7 @@ fn tools(registered: &Registered) -> BTreeMap<String, ToolEntry> {
         // The tool's headers were checked when the tool was added.
         let plan = HeaderPlan::compile(&tool.input_schema).unwrap_or_default();
         let required = registered.required(&Feature::tool(&*tool.name));
-        let tasks = registered.task_tools.contains(&tool.name);
+        let tasks = registered.task_tools.contains_key(&tool.name);
         (tool.name.clone(), ToolEntry { handler: *handler, wraps, plan, required, tasks })
     };
     registered.tools.enabled(&registered.access).map(entry).collect()

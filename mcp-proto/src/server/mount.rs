@@ -158,7 +158,9 @@ impl Registered {
         self.completions.extend(completions);
         let scopes = other.tool_scopes.into_iter().map(|(tool, scopes)| (prefixed(tool), scopes));
         self.tool_scopes.extend(scopes);
-        self.task_tools.extend(other.task_tools.into_iter().map(prefixed));
+        let task_tools =
+            other.task_tools.into_iter().map(|(tool, required)| (prefixed(tool), required));
+        self.task_tools.extend(task_tools);
         self.required.extend(other.required.into_iter().map(|(feature, required)| match feature {
             Feature::Tool(name) => (Feature::Tool(prefixed(name)), required),
             Feature::Method(method) => (Feature::Method(method), required),

@@ -32,8 +32,8 @@ pub(super) struct Registered {
     pub(super) tools: Entries<Tool>,
     /// The scopes that tools require, by tool.
     pub(super) tool_scopes: BTreeMap<String, Scopes>,
-    /// The tools whose calls may become tasks.
-    pub(super) task_tools: BTreeSet<String>,
+    /// The tools whose calls may become tasks, each with whether its clients must support tasks.
+    pub(super) task_tools: BTreeMap<String, bool>,
     pub(super) resources: Entries<Resource>,
     pub(super) templates: Entries<ResourceTemplate>,
     pub(super) prompts: Entries<Prompt>,
@@ -64,7 +64,7 @@ impl Registered {
             page_size: 100,
             tools: Entries::new(),
             tool_scopes: BTreeMap::new(),
-            task_tools: BTreeSet::new(),
+            task_tools: BTreeMap::new(),
             resources: Entries::new(),
             templates: Entries::new(),
             prompts: Entries::new(),
@@ -95,7 +95,14 @@ impl Registered {
 
     /// The extensions that a feature needs.
     pub(super) fn required(&self, feature: &Feature) -> Vec<String> {
-        self.required.get(feature).cloned().unwrap_or_default()
+        let mut required = self.required.get(feature).cloned().unwrap_or_default();
+        if let Feature::Tool(name) = feature
+            && self.task_tools.get(name) == Some(&true)
+            && !required.iter().any(|identifier| identifier == ext::TASKS)
+        {
+            required.push(ext::TASKS.into());
+        }
+        required
     }
 
     /// Adds an extension that clients must declare for a feature.
@@ -121,13 +128,6 @@ impl Registered {
             required.push(identifier);
         }
         Ok(())
-    }
-
-    /// Ends the requirement of an extension for a feature.
-    pub(super) fn drop_requirement(&mut self, feature: &Feature, identifier: &str) {
-        if let Some(required) = self.required.get_mut(feature) {
-            required.retain(|other| other != identifier);
-        }
     }
 
     /// Checks that a tool can be added: its schemas and its name.
@@ -172,8 +172,15 @@ impl Registered {
         if !self.tools.has(tool) {
             return Err(UsageError::UnknownTool { name: tool.into() });
         }
-        self.task_tools.insert(tool.into());
+        self.task_tools.entry(tool.into()).or_default();
         Ok(())
+    }
+
+    /// Sets whether clients must support tasks for a tool whose calls may become tasks.
+    pub(super) fn require_tasks(&mut self, tool: &str, is_required: bool) {
+        if let Some(requires) = self.task_tools.get_mut(tool) {
+            *requires = is_required;
+        }
     }
 
     /// Warnings about tools that many clients reject.

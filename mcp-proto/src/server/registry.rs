@@ -131,9 +131,9 @@ impl<H> Registry<H> {
         Ok(self)
     }
 
-    /// Ends the requirement of an extension.
-    pub(crate) fn drop_requirement(&mut self, feature: &Feature, identifier: &str) {
-        self.registered.drop_requirement(feature, identifier);
+    /// Sets whether clients must support tasks for a tool of [`Registry::allow_tasks`].
+    pub(crate) fn require_tasks(&mut self, tool: &str, is_required: bool) {
+        self.registered.require_tasks(tool, is_required);
     }
 
     /// Declares an experimental capability with its settings, an object.

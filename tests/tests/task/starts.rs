@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use mcp_proto::ext::TASKS;
+use mcp_proto::ext::{Feature, TASKS};
 use mcp_proto::types::{CallToolResult, Implementation, Tool};
 use mcp_proto::{ErrorData, Json, UsageError};
 use mcp_service::{Context, Interrupt, MemoryStore, Registry, TaskStore, Tasks};
@@ -70,6 +70,25 @@ fn last_choice_for_a_tool_decides_whether_its_clients_must_declare_tasks() {
         let answer = process.answer(id).unwrap();
         assert_eq!(answer["result"]["content"][0]["text"] == "done", runs_on, "{answer}");
         assert_eq!(answer["error"]["code"] == -32021, !runs_on, "{answer}");
+    }
+}
+
+#[test]
+fn requirement_of_the_application_stays_when_the_choice_for_its_tool_changes() {
+    for order in [[true, false], [false, true]] {
+        let mut registry = registry(Tasks::Manual, works);
+        for requires in order {
+            if requires {
+                registry.requires_extension(Feature::tool("t"), TASKS).unwrap();
+            } else {
+                registry.tasks("t", Tasks::Required).unwrap();
+            }
+        }
+        registry.tasks("t", Tasks::Always).unwrap();
+        let mut process = Process::new(registry);
+        let id = process.send_as("tools/call", json!({"name": "t"}), false);
+        let answer = process.answer(id).unwrap();
+        assert_eq!(answer["error"]["code"], -32021, "{answer}");
     }
 }
 

@@ -80,12 +80,8 @@ impl Registry {
             *self = changed;
         }
         self.allow_tasks(tool)?;
-        let before = self.task_tools.insert(handler, tasks);
-        if tasks == Tasks::Required {
-            self.requires_extension(Feature::tool(tool), ext::TASKS)?;
-        } else if before == Some(Tasks::Required) {
-            self.drop_requirement(&Feature::tool(tool), ext::TASKS);
-        }
+        self.task_tools.insert(handler, tasks);
+        self.require_tasks(tool, tasks == Tasks::Required);
         Ok(self)
     }
 
