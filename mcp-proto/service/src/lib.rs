@@ -141,6 +141,7 @@ mod missing_scopes;
 mod nearest;
 mod output;
 mod panics;
+mod prepared_call;
 mod process_group;
 mod program_file;
 mod read_ahead;

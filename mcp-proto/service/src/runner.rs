@@ -15,8 +15,8 @@ use super::handler_call::HandlerArgs;
 use super::input::Round;
 use super::jobs::{Jobs, Progressed, StartedJob, call_handler, handlers_ended};
 use super::mailbox::wake;
-use super::middleware::LayeredCall;
 use super::panics::call_back;
+use super::prepared_call::PreparedCall;
 use super::service_mailbox::{CatalogUpdate, Command, ServiceMailbox};
 use super::session::{OpenInputRequests, Session, SessionScope};
 use super::task::{TaskCandidate, abandon_task};
@@ -319,13 +319,16 @@ impl CatalogSnapshot {
             return StartedJob::Done(request.reply, gone());
         };
         let cancel = Cancel::new();
-        let span = Span::of_request(&request, id, mailbox.catalog().hook());
-        let checks = Checks::of(&self.registry, request.handler);
-        let layers = &self.registry.layers;
-        let mut layered = layers.around(&self.registry, &request.method, request.handler, now);
-        if request.input.is_some() && request.peer.version.era() == Era::Legacy {
-            layered = layered.map(LayeredCall::rerun);
-        }
+        let message = (request.method.name(), &request.params);
+        let client = (&*request.peer, request.trace.as_deref());
+        let prepared = PreparedCall {
+            registry: &self.registry,
+            handler,
+            id: request.handler,
+            received: now,
+            is_rerun: request.input.is_some() && request.peer.version.era() == Era::Legacy,
+            span: Span::of_request(message, client, id, mailbox.catalog().hook()),
+        };
         let task_candidate = if request.may_be_task {
             self.task_candidate(&request, mailbox, &cancel)
         } else {
@@ -338,7 +341,7 @@ impl CatalogSnapshot {
         let Request { reply, method, params, arguments, peer, .. } = request;
         let call_context = CallContext {
             method: method.clone(),
-            checks: checks.clone(),
+            checks: Checks::of(&self.registry, request.handler),
             peer,
             wants_progress: request.wants_progress || task_candidate.is_some(),
             may_be_task: request.may_be_task,
@@ -350,13 +353,7 @@ impl CatalogSnapshot {
         };
         let context = Context::new(own_mailbox, own_cancel, reply.id(), call_context);
         call_handler(reply, cancel, move || {
-            let called = span.run(|| {
-                let given = HandlerArgs { method, params, arguments };
-                match layered {
-                    None => checks.call(handler, given, context),
-                    Some(layered) => layered.run(handler, checks, given, context),
-                }
-            });
+            let called = prepared.run(HandlerArgs { method, params, arguments }, context);
             match task_candidate {
                 None => called,
                 Some(task_candidate) => task_candidate.wrap(called),

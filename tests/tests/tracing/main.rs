@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{self, Waker};
 use std::time::Duration;
 
-use mcp_proto::client::{CallError, Negotiation};
+use mcp_proto::client::{CallError, Config, Negotiation};
 use mcp_proto::types::{
     CallToolResult, ElicitAction, ElicitRequestFormParams, ElicitResult, GetPromptResult,
     Implementation, LoggingLevel, Prompt, ReadResourceResult, RequestedSchema, Resource,
@@ -24,7 +24,7 @@ use mcp_proto::types::{
 };
 use mcp_proto::{Bytes, ErrorCode, ErrorData, Instant, Json, TraceContext, http};
 use mcp_service::testing::Pair;
-use mcp_service::{Catalog, Context, Drive, Handler, Interrupt, Registry, Service, Spawned};
+use mcp_service::{Catalog, Context, Drive, Handler, Interrupt, Registry, Service, Spawned, Tasks};
 use mcp_tests::bridge::site::VirtualSite as Site;
 use mcp_tests::bridge::world::VirtualRuntime as World;
 use mcp_tests::pause::yield_now;
@@ -80,6 +80,34 @@ fn a_handler_that_is_asked_again_has_a_span_each_time() {
         assert_eq!((first.find("error.type"), second.find("error.type")), (None, None));
         assert_eq!(seen.spans(CLIENT).len(), 1);
     }
+}
+
+#[test]
+fn each_round_of_a_task_has_a_span() {
+    let mut registry = with_tool("ask", async |_: Value, context: Context| {
+        context.sleep(Duration::from_secs(1)).await;
+        context.elicit("sure", ElicitRequestFormParams::new("Sure?", RequestedSchema::new()))?;
+        Ok::<_, Interrupt>("sold")
+    });
+    registry.tasks("ask", Tasks::Always).unwrap();
+    let config = Config::new(Implementation::new("shopper", "1.0.0")).follow_tasks();
+    let mut pair = Pair::new(registry).client_config(config);
+    pair.client().on_form(|_| async { ElicitResult::new(ElicitAction::Accept) });
+    let (result, seen) = Collector::see(|_| {
+        let call = pair.client().call_tool("ask", &json!({}));
+        pair.run(call.trace(TraceContext::new(PARENT)))
+    });
+    assert_eq!(result.unwrap().content[0].as_text(), Some("sold"));
+    let spans = seen.spans(SERVER);
+    let [first, second] = ["tools/call ask", "tasks/update"]
+        .map(|name| named(&spans, name).first().cloned().unwrap());
+    assert_eq!((first.get("traceparent"), second.find("error.type")), (PARENT, None));
+    let rounds = named(&spans, "tools/call ask");
+    assert_eq!(rounds.len(), 2, "{spans:?}");
+    assert!(rounds.iter().all(|round| round.closed && round.entered > 0), "{rounds:?}");
+    // The second round belongs to the request with the input.
+    assert_eq!(rounds[1].find("traceparent"), second.find("traceparent"));
+    assert_eq!(rounds[1].get("mcp.protocol.version"), "2026-07-28");
 }
 
 #[test]
@@ -388,6 +416,11 @@ fn say(service: &mut Service, line: &str) {
 fn only(collector: &Collector, name: &str) -> Span {
     let [span] = collector.spans(name).try_into().unwrap();
     span
+}
+
+/// The spans of a method, with the name of its tool.
+fn named(spans: &[Span], name: &str) -> Vec<Span> {
+    spans.iter().filter(|span| span.get("otel.name") == name).cloned().collect()
 }
 
 /// Calls `hang`, and does not want to know what comes of it any more.

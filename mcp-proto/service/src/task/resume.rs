@@ -16,9 +16,10 @@ use crate::checks::Checks;
 use crate::context::CallContext;
 use crate::handler_call::{HandlerArgs, HandlerCall};
 use crate::input::Round;
-use crate::middleware::LayeredCall;
 use crate::panics::{catch_panic, panicked};
+use crate::prepared_call::PreparedCall;
 use crate::service_mailbox::ServiceMailbox;
+use crate::trace::Span;
 use crate::{Catalog, Context, Registry};
 use mcp_proto::internals::offered_tool;
 use mcp_proto::message::Method;
@@ -81,12 +82,20 @@ fn call_handler(
     caller: &TaskCaller,
 ) -> Option<HandlerCall> {
     let handler = registry.handler(id)?.clone();
-    let checks = Checks::of(registry, id);
-    let layered = registry.layers.around(registry, &Method::CallTool, id, now);
-    let layered = layered.map(LayeredCall::rerun);
+    let message = (Method::CallTool.name(), &call.params);
+    let client = (&*caller.peer, caller.trace.as_deref());
+    let prepared = PreparedCall {
+        registry,
+        handler: &handler,
+        id,
+        received: now,
+        is_rerun: true,
+        // The request has been answered with the task.
+        span: Span::of_request(message, client, &|| None, caller.catalog.hook()),
+    };
     let call_context = CallContext {
         method: Method::CallTool,
-        checks: checks.clone(),
+        checks: Checks::of(registry, id),
         peer: caller.peer.clone(),
         wants_progress: true,
         may_be_task: false,
@@ -103,11 +112,8 @@ fn call_handler(
         arguments: arguments.and_then(|it| it.arguments).unwrap_or(Json::EMPTY_OBJECT),
     };
     let context = make(call_context);
-    let call = || match layered {
-        None => checks.call(&handler, given, context),
-        Some(layered) => layered.run(&handler, checks, given, context),
-    };
-    Some(catch_panic(call).unwrap_or_else(|| HandlerCall::Done(Outcome::Error(panicked()))))
+    let handled = catch_panic(|| prepared.run(given, context));
+    Some(handled.unwrap_or_else(|| HandlerCall::Done(Outcome::Error(panicked()))))
 }
 
 #[derive(Deserialize)]

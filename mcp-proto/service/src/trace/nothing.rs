@@ -4,8 +4,8 @@ use super::super::handler_call::HandlerCall;
 use mcp_proto::ProtocolError;
 use mcp_proto::ProtocolVersion;
 use mcp_proto::client::{CallError, CallId};
-use mcp_proto::server::{CancelCause, Request};
-use mcp_proto::{Json, RequestId};
+use mcp_proto::server::{CancelCause, Peer};
+use mcp_proto::{Json, RequestId, TraceContext};
 
 #[derive(Default)]
 pub(in super::super) struct Hook(());
@@ -16,7 +16,8 @@ pub(in super::super) struct Span;
 #[expect(clippy::unused_self, reason = "the same methods as with the feature")]
 impl Span {
     pub(in super::super) fn of_request(
-        _request: &Request,
+        _called: (&str, &Json),
+        _caller: (&Peer, Option<&TraceContext>),
         _id: &dyn Fn() -> Option<RequestId>,
         _hook: &Hook,
     ) -> Self {

@@ -26,7 +26,7 @@ use mcp_proto::ProtocolVersion;
 use mcp_proto::TraceContext;
 use mcp_proto::client::{CallError, CallId};
 use mcp_proto::internals::raw;
-use mcp_proto::server::{CancelCause, Outcome, Request};
+use mcp_proto::server::{CancelCause, Outcome, Peer};
 use mcp_proto::{Json, RequestId};
 
 impl Catalog {
@@ -48,7 +48,7 @@ impl Catalog {
     /// ```
     ///
     /// A request that a handler answers has a span `mcp.server`; with requests for input, one for
-    /// each round. Requests that the machine answers, such as lists, have none. A
+    /// each round, also in a task. Requests that the machine answers, such as lists, have none. A
     /// [`Call`](super::super::Call) has a span `mcp.client`. Both have the level info and the
     /// target `mcp_proto`. A handler is called, polled and dropped in its span, in any task. A
     /// fault of a peer is an event of the level warn. An error of a handler whose text the client
@@ -59,7 +59,7 @@ impl Catalog {
     /// | `otel.name`, `otel.kind` | method and tool or prompt; `server` or `client` |
     /// | `mcp.method.name`, `gen_ai.tool.name`, `gen_ai.prompt.name`, `mcp.resource.uri` | the method; the tool, prompt or resource |
     /// | `gen_ai.operation.name` | `execute_tool`, for a call of a tool |
-    /// | `mcp.protocol.version`, `jsonrpc.request.id` | the revision; the id of the request, unless it was cancelled before its handler began |
+    /// | `mcp.protocol.version`, `jsonrpc.request.id` | the revision; the id of the request, unless it was cancelled or became a task before its handler began |
     /// | `error.type`, `otel.status_code` | the reason of a failure: the code, `tool_error`, `timeout`, `cancelled`, `panic`, …; `ERROR` |
     /// | `rpc.response.status_code` | the code of an error |
     /// | `mcp.input_required` | `true` if the handler requests input |
@@ -112,22 +112,22 @@ macro_rules! open {
 }
 
 impl Span {
-    /// The span of a request that has a handler.
+    /// The span of a request that has a handler: its method, its parameters, and its client.
     pub(in super::super) fn of_request(
-        request: &Request,
+        (method, params): (&str, &Json),
+        (peer, trace): (&Peer, Option<&TraceContext>),
         id: &dyn Fn() -> Option<RequestId>,
         hook: &Hook,
     ) -> Self {
         if !tracing::span_enabled!(target: "mcp_proto", Level::INFO) {
             return Self::none();
         }
-        let trace = request.trace.as_deref();
-        let subject = SpanSubject::of(request.method.name(), Some(&request.params));
+        let subject = SpanSubject::of(method, Some(params));
         let span = open!("mcp.server", "server", subject, trace);
         if let Some(id) = id() {
             span.record("jsonrpc.request.id", id.as_str().trim_matches('"'));
         }
-        span.record("mcp.protocol.version", request.peer.version.as_str());
+        span.record("mcp.protocol.version", peer.version.as_str());
         if let (Some(on_span), Some(trace)) = (hook.0.get(), trace) {
             catch_panic(|| on_span(&span, trace));
         }
