@@ -51,6 +51,8 @@ pub(super) struct CallContext {
     pub(super) method: Method,
     pub(super) peer: Arc<Peer>,
     pub(super) wants_progress: bool,
+    /// True if progress may become the status message of a task.
+    pub(super) reports_status: bool,
     pub(super) may_be_task: bool,
     pub(super) log_level: Option<LoggingLevel>,
     pub(super) round: Option<Arc<Round>>,
@@ -77,12 +79,13 @@ impl Context {
     /// request, and while too much output to the client waits. Too much is 1 MiB that is unwritten
     /// (16 KiB while the server refuses new work for lack of memory), or 1,024 notifications.
     pub fn progress(&self, progress: impl Into<Progress>) {
-        if self.call.wants_progress {
+        if self.call.wants_progress || self.call.reports_status {
             self.notify(Notification::Progress(progress.into()));
         }
     }
 
-    /// Returns whether the client asked for progress.
+    /// Returns whether the client asked for progress in this request. In a task,
+    /// [`Context::progress`] sets the status message in any case.
     pub fn wants_progress(&self) -> bool {
         self.call.wants_progress
     }

@@ -1,7 +1,7 @@
 //! How a call becomes a task, and when it does not.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use mcp_proto::ext::{Feature, TASKS};
@@ -375,6 +375,44 @@ fn progress_is_sent_first_and_a_status_message_afterwards() {
     let message = process.get(id)["statusMessage"].clone();
     assert!(["10 of 20: film", "11 of 20: film"].map(|text| json!(text)).contains(&message));
     assert_eq!(process.said(), [Value::Null; 0]);
+}
+
+#[test]
+fn handler_knows_whether_the_client_of_its_call_wants_progress() {
+    let (heard, seen) = mpsc::channel();
+    let registry = registry(Tasks::Always, move |context: Context| {
+        let heard = heard.clone();
+        async move {
+            heard.send(context.wants_progress()).unwrap();
+            context.sleep(SECOND).await;
+            context.progress(1);
+            context.sleep(SECOND).await;
+            if context.may_be_task() {
+                context.list_roots("a")?;
+            }
+            Ok::<_, Interrupt>("done")
+        }
+    });
+    let mut process = Process::new(registry);
+    for token in [None, Some("p")] {
+        let mut call = request(77, "tools/call", json!({"name": "t"}), true);
+        if let Some(token) = token {
+            call["params"]["_meta"]["progressToken"] = json!(token);
+        }
+        process.line(&call);
+        let created = process.answer(77).unwrap();
+        let id = created["result"]["taskId"].as_str().unwrap().to_owned();
+        assert_eq!(seen.try_iter().collect::<Vec<_>>(), [token.is_some()]);
+        process.pass(3 * SECOND / 2);
+        let task = process.get(&id);
+        assert_eq!(task["statusMessage"], "1", "{task}");
+        process.pass(SECOND);
+        // The update that resumes the task has no token.
+        process.update(&id, json!({"a": {"roots": []}}));
+        process.pass(3 * SECOND);
+        assert_eq!(process.get(&id)["status"], "completed");
+        assert_eq!(seen.try_iter().collect::<Vec<_>>(), [false]);
+    }
 }
 
 #[test]
