@@ -159,6 +159,28 @@ fn rate_with_the_longest_time_admits_its_calls_once() {
 }
 
 #[test]
+fn layer_of_a_kind_is_around_its_handlers_whatever_a_request_says() {
+    let (mut registry, log) = registry();
+    registry.around_all(|mut request: HandlerRequest, next: Next| async move {
+        request.kind = HandlerKind::Prompt;
+        next.run(request).await
+    });
+    let noted = log.clone();
+    registry.around(HandlerKind::Tool, move |request: HandlerRequest, next: Next| {
+        note(&noted, "tool".into());
+        next.run(request)
+    });
+    let noted = log.clone();
+    registry.around(HandlerKind::Prompt, move |request: HandlerRequest, next: Next| {
+        note(&noted, "prompt".into());
+        next.run(request)
+    });
+    let mut pair = Pair::new(registry);
+    assert_eq!(text(&mut pair), Ok("text".into()));
+    assert_eq!(taken(&log), ["tool", "echo"]);
+}
+
+#[test]
 fn concurrency_is_limited_until_a_call_ends_or_is_cancelled() {
     let (mut registry, _) = registry();
     registry.around(HandlerKind::Tool, limit_concurrency(1));

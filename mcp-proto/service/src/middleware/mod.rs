@@ -58,7 +58,10 @@ impl HandlerKind {
     }
 }
 
-/// A request before its handler. A function around handlers may change it.
+/// A request before its handler. A function around handlers may change `params`, `arguments` and
+/// `context`, which the inner functions and the handler get. Changes of other fields are only seen
+/// by the inner functions and by the methods of this type: the same functions and the same handler
+/// run.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HandlerRequest {
@@ -107,6 +110,7 @@ impl HandlerRequest {
 pub struct Next {
     layers: Layers,
     at: usize,
+    kind: HandlerKind,
     method: Method,
     handler: Handler,
     checks: Checks,
@@ -121,7 +125,7 @@ impl Next {
 
     fn start(&mut self, request: HandlerRequest) -> BoxFuture {
         let rest = self.layers.0.iter().enumerate().skip(self.at);
-        let found = rest.into_iter().find(|(_, layer)| layer.is_around(request.kind, self.id));
+        let found = rest.into_iter().find(|(_, layer)| layer.is_around(self.kind, self.id));
         if let Some((at, layer)) = found {
             let next = Self { at: at + 1, ..self.clone() };
             return (layer.f)(request, next);
@@ -260,7 +264,8 @@ impl LayeredCall {
             received,
             is_rerun,
         };
-        let mut next = Next { layers, at: 0, method, handler: handler.clone(), checks, id };
+        let handler = handler.clone();
+        let mut next = Next { layers, at: 0, kind, method, handler, checks, id };
         HandlerCall::Future(next.start(request))
     }
 }
