@@ -159,6 +159,17 @@ fn rate_with_the_longest_time_admits_its_calls_once() {
 }
 
 #[test]
+fn rate_of_more_calls_than_microseconds_is_limited() {
+    let (mut registry, _) = registry();
+    // The burst of the longest interval that holds less than a microsecond for each call.
+    registry.around(HandlerKind::Tool, limit_rate(3, Duration::from_micros(2)));
+    let mut pair = Pair::new(registry);
+    let calls = (0..6).map(|_| text(&mut pair));
+    let (admitted, refused): (Vec<_>, Vec<_>) = calls.partition(Result::is_ok);
+    assert!(!admitted.is_empty() && !refused.is_empty(), "{admitted:?} {refused:?}");
+}
+
+#[test]
 fn layer_of_a_kind_is_around_its_handlers_whatever_a_request_says() {
     let (mut registry, log) = registry();
     registry.around_all(|mut request: HandlerRequest, next: Next| async move {

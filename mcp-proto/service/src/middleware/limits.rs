@@ -29,14 +29,16 @@ type Principal = Option<Arc<str>>;
 ///
 /// A refused tool call has a result with `isError` and the time to wait; see
 /// [`HandlerRequest::refuse`]. A request that is repeated with input counts again. So does a
-/// [rerun](HandlerRequest::is_rerun), which is never refused. Zero `calls` count as one.
+/// [rerun](HandlerRequest::is_rerun), which is never refused. Zero `calls` count as one. The time
+/// between two calls is rounded up to microseconds, so the highest rate is one call in a
+/// microsecond.
 pub fn limit_rate(
     calls: u32,
     per: Duration,
 ) -> impl Fn(HandlerRequest, Next) -> BoxFuture + Send + Sync + 'static {
     let per = per.min(MAX_PER);
-    let interval = per / calls.max(1);
-    let burst = per.saturating_sub(interval);
+    let interval = interval(calls.max(1), per);
+    let burst = interval.saturating_mul(calls.saturating_sub(1));
     let limits = Lock::new(Rates { free_at: BTreeMap::new(), next_sweep: MIN_SWEEP });
     move |request, next| {
         let now = request.received;
@@ -58,6 +60,13 @@ pub fn limit_rate(
         let text = alloc::format!("Too many calls; try again in {seconds:.1} s.");
         Box::pin(core::future::ready(request.refuse(text)))
     }
+}
+
+/// The time for each of `calls` in `per`, rounded up to microseconds, the unit of [`Instant`]. A
+/// shorter interval would count as none.
+fn interval(calls: u32, per: Duration) -> Duration {
+    let nanos = per.as_nanos().div_ceil(calls.into());
+    Duration::from_micros(u64::try_from(nanos.div_ceil(1000)).unwrap_or(u64::MAX))
 }
 
 /// The longest time of a rate, 292,000 years. With a longer one `free_at` would not grow.
