@@ -309,6 +309,13 @@ fn bridge_closes_all_connections_at_once() {
 }
 
 #[test]
+fn bridge_has_a_connection_at_least() {
+    let world = World::default();
+    let bridge = limited(&world, 0);
+    assert!(world.run(another(&world, &bridge).list_tools()).unwrap().is_ok());
+}
+
+#[test]
 fn panic_of_the_function_that_opens_a_stream_ends_the_connection() {
     let world = World::default();
     let BridgeTarget::Stream(works) = pipe(&world, EraPolicy::Auto, Arc::default()) else {

@@ -88,10 +88,10 @@ pub struct BridgeConfig {
     pub client: client::Config,
     /// The clients that share a connection; default [`Sharing::PerClient`].
     pub sharing: Sharing,
-    /// The most connections to the server; default 64. A request that needs another one closes the
-    /// connection of clients without a session that is idle and was used least recently, those
-    /// with tasks last. If there is none, the request ends an idle session of a legacy client over
-    /// HTTP: of those of one listener, the one that was used least recently. Idle is a session
+    /// The most connections to the server; default 64, at least 1. A request that needs another one
+    /// closes the connection of clients without a session that is idle and was used least recently,
+    /// those with tasks last. If there is none, the request ends an idle session of a legacy client
+    /// over HTTP: of those of one listener, the one that was used least recently. Idle is a session
     /// without a request in flight, an open stream, or an unread answer that is kept for its
     /// client. If there is none either, the request is answered with -32603. A connection that
     /// replaces one which is still closing may exceed the limit, up to twice as many in total.

@@ -64,7 +64,8 @@ struct Pool {
 }
 
 impl Bridge {
-    pub(crate) fn new(config: BridgeConfig, mut connect: Connect) -> Self {
+    pub(crate) fn new(mut config: BridgeConfig, mut connect: Connect) -> Self {
+        config.max_upstreams = config.max_upstreams.max(1);
         let spawn = connect.spawn.clone();
         // A future that cannot be spawned is dropped.
         connect.spawn = Arc::new(move |future| {

@@ -73,7 +73,7 @@ fn open(target: Target, name: Option<String>, args: &BridgeArgs) -> NamedBridge 
     let mut config =
         BridgeConfig::new(Implementation::new("mcp-bridge", env!("CARGO_PKG_VERSION")));
     config.sharing = args.upstream;
-    config.max_upstreams = args.max_upstreams.max(1);
+    config.max_upstreams = args.max_upstreams;
     config.client.negotiation = common.era;
     config.client.probe_timeout = config.client.probe_timeout.min(common.timeout);
     config.client.initialize_timeout = common.timeout;
