@@ -10,18 +10,19 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use mcp_proto::server::{
-    Change, Config, Input, InputRequired, List, Outcome, Reply, Request, Server, ServerEvent,
+    Change, Config, Input, InputRequired, List, Notification, Outcome, Reply, Request, Server,
+    ServerEvent,
 };
 use mcp_proto::stdio::Connection;
 use mcp_proto::types::{
     Implementation, InputRequest, RequestParams, ResourceContents, ResourceTemplate, Tool,
 };
 use mcp_proto::{Action, Binding, Bytes, ErrorData, Instant, Json, Limits, Machine};
-use mcp_service::{Catalog, Drive, Handler, Registry, Service};
+use mcp_service::{Catalog, Context, Drive, Handler, Registry, Service};
 use mcp_tests::fuzz;
 use peak_alloc::PeakAlloc;
 use serde_json::Value;
@@ -526,6 +527,48 @@ fn services_that_come_and_go() {
     }
     let left = ALLOCATOR.current_usage().saturating_sub(before);
     assert!(left < 4096, "{left} bytes are never freed");
+}
+
+/// They report to a client that does not read.
+#[test]
+fn contexts_that_outlive_their_requests() {
+    const REQUESTS: usize = 20_000;
+    let alone = alone();
+    let kept = Arc::new(Mutex::new(Vec::with_capacity(REQUESTS + 1)));
+    let keeper = kept.clone();
+    let mut registry = Registry::<Handler>::new(Implementation::new("c", "1"));
+    let tool = Tool::new("t", Json::parse(r#"{"type":"object"}"#).unwrap());
+    let keep = move |arguments: Value, context: Context| {
+        keeper.lock().unwrap().push(context);
+        async move { "x".repeat(if arguments.get("long").is_some() { 2 * MIB } else { 0 }) }
+    };
+    registry.tool_with(tool, keep).unwrap();
+    let mut service = Service::new(Catalog::from(registry), Config::default());
+    for number in 0..=REQUESTS {
+        let arguments = if number == REQUESTS { "{\"long\":true}" } else { "{}" };
+        let params = format!("\"name\":\"t\",\"arguments\":{arguments}");
+        service.handle_bytes(Instant::ZERO, Bytes::from(modern(number, "tools/call", &params)));
+        service.turn(Instant::ZERO, Waker::noop());
+        while number < REQUESTS && !service.output().is_empty() {
+            service.handle_written(service.output().len());
+        }
+    }
+    let before = start(&alone);
+    let contexts = kept.lock().unwrap();
+    for contexts in contexts.chunks(500) {
+        for context in contexts {
+            context.notify(Notification::Progress(1.0.into()));
+        }
+        service.turn(Instant::ZERO, Waker::noop());
+    }
+    let left = ALLOCATOR.current_usage().saturating_sub(before);
+    assert!(left < CHUNK, "{left} bytes are kept");
+    let mut unread = 0;
+    while !service.output().is_empty() {
+        unread += service.output().len();
+        service.handle_written(service.output().len());
+    }
+    assert!(unread > MIB, "{unread} bytes were unread");
 }
 
 type Alone = MutexGuard<'static, ()>;

@@ -1,8 +1,8 @@
 //! Queue of the commands of handlers to the service.
 //!
-//! In: commands. Out: the same, in order. For each peer, 1,024 notifications and session commands
-//! may be queued. Beyond that, notifications are dropped, and their number is reported before the
-//! response to their request; session commands fail.
+//! In: commands. Out: the same, in order. For each peer, 1,024 notifications, closed streams and
+//! session commands may be queued. Beyond that, streams stay open and notifications are dropped,
+//! and their number is reported before the response to their request; session commands fail.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -25,22 +25,22 @@ impl Command {
     /// The peer whose queue this command counts for.
     fn counts_for(&self) -> Option<usize> {
         match self {
-            Self::Notify(about, _) => Some(about.scope()),
+            Self::Notify(about, _) | Self::CloseStream(about) => Some(about.scope()),
             Self::Session(command) => command.counts_for(),
-            Self::Respond(..) | Self::CloseStream(_) => None,
+            Self::Respond(..) => None,
         }
     }
 }
 
-/// The most queued notifications and session commands of one peer.
+/// The most queued notifications, closed streams and session commands of one peer.
 const MAX_NOTIFICATIONS: usize = 1024;
 
 /// Queue of the commands of handlers to the service.
 #[derive(Debug, Default)]
 pub(super) struct Commands {
     waiting: Vec<Command>,
-    /// Number of queued notifications and session commands, for each peer; `None` before any peer
-    /// can have too many.
+    /// Number of queued commands that count for a peer, for each peer; `None` before any peer can
+    /// have too many.
     notifications: Option<BTreeMap<usize, usize>>,
     lost: Lost,
 }
@@ -61,7 +61,12 @@ impl Commands {
                 let lost = self.lost.take(reply.id());
                 self.waiting.extend(lost.map(|lost| Command::Notify(reply.id(), lost)));
             }
-            Command::CloseStream(_) | Command::Session(_) => {}
+            Command::CloseStream(about) => {
+                if !self.has_room(about.scope()) {
+                    return;
+                }
+            }
+            Command::Session(_) => {}
         }
         self.waiting.push(command);
     }

@@ -183,8 +183,12 @@ impl Runner {
             Command::Notify(about, notification)
                 if is_full && !self.rare().unread.admit(&notification) =>
             {
-                let count = if let Notification::Lost { count } = notification { count } else { 1 };
-                self.rare().lost.add(about, count);
+                // The end of a request removes its count, so one that has ended gets none.
+                if scope.request_id(about).is_some() {
+                    let count =
+                        if let Notification::Lost { count } = notification { count } else { 1 };
+                    self.rare().lost.add(about, count);
+                }
             }
             // Errors are ignored, such as progress after the end of the request.
             Command::Notify(about, notification) => {
