@@ -1,5 +1,6 @@
 //! `mcp bridge`, run as users run it: over pipes and sockets, between eras.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, ChildStderr, Command, Stdio};
@@ -32,6 +33,7 @@ all![
     server_that_is_not_reached_is_reported_with_the_reason,
     server_that_is_not_there_is_an_error,
     roots_of_a_bridge_are_refused,
+    options_for_an_output_are_refused,
 ];
 
 fn clients_of_each_era_get_what_the_server_gives() {
@@ -70,6 +72,16 @@ fn http_serves_those_with_the_token() {
 fn roots_of_a_bridge_are_refused() {
     let ran = run(&["bridge", "--root", "/", "http://127.0.0.1:1/mcp"]);
     assert!(ran.exit == 2 && ran.err.contains("--root"), "{ran:?}");
+}
+
+fn options_for_an_output_are_refused() {
+    let folder = Scratch::new("bridge-out");
+    let file = folder.write("a.txt", "old");
+    for words in [&["--out", &file][..], &["--json"]] {
+        let ran = run(&[&["bridge"], words, &["http://127.0.0.1:1/mcp"]].concat());
+        assert!(ran.exit == 2 && ran.err.contains(words[0]), "{ran:?}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "old");
+    }
 }
 
 fn address_of_everybody_needs_a_token() {

@@ -59,10 +59,19 @@ fn main() -> ExitCode {
     };
     let common = args.command.common();
     let output = Output::new(common.is_some_and(|common| common.json));
-    let file = common.and_then(|common| common.out.as_deref()).map_or(Ok(()), print::into_file);
-    let done = file.and_then(|()| run(args, output)).and_then(print::written);
+    let done = open_output(&args.command).and_then(|()| run(args, output)).and_then(print::written);
     let exit = done.unwrap_or_else(|failure| output.failed(&failure));
     ExitCode::from(exit as u8)
+}
+
+/// Opens the file for standard output, if the command line names one.
+fn open_output(command: &Do) -> Result<(), Failure> {
+    // Before the file is created.
+    if let Do::Bridge(args) = command {
+        bridge::check_output(args)?;
+    }
+    let file = command.common().and_then(|common| common.out.as_deref());
+    file.map_or(Ok(()), print::into_file)
 }
 
 /// Shows the help or the version that the command line asks for, or the error in it.

@@ -69,7 +69,8 @@ connection to the server, or its own process. Modern clients share one if they h
 principal and declare the same capabilities. With --upstream shared all clients share one, for a
 server that stores nothing about its clients.
 
---root is refused: the clients supply the roots.
+--root is refused: the clients supply the roots. So are --out and --json: a bridge has no output of
+its own.
 
 --timeout limits the negotiation with the server. Requests of clients may take an hour.
 

@@ -19,6 +19,18 @@ use crate::target::Target;
 use args::BridgeArgs;
 use http::NamedBridge;
 
+/// Refuses the options for an output: standard output belongs to the protocol.
+pub(crate) fn check_output(args: &BridgeArgs) -> Result<(), Failure> {
+    let common = &args.alone.common;
+    let options = [("--out", common.out.is_some()), ("--json", common.json)];
+    match options.into_iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) => Err(Failure::usage(format!(
+            "{option} is not for a bridge: its output belongs to the protocol"
+        ))),
+        None => Ok(()),
+    }
+}
+
 pub(crate) async fn run(args: BridgeArgs) -> Result<Exit, Failure> {
     let common = &args.alone.common;
     if args.listen.is_none() && common.sign_in.paste {
