@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 
 use super::run::{run, with_server};
-use super::server::by_hand;
+use super::scratch::Scratch;
+use super::server::{SERVER, by_hand};
 
 crate::all!(
     a_call_follows_its_task,
@@ -17,6 +18,7 @@ crate::all!(
     a_task_is_cancelled,
     what_is_wrong_is_told,
     outage_is_reported_once,
+    server_of_a_file_that_answers_has_no_outage,
 );
 
 fn a_call_follows_its_task() {
@@ -105,6 +107,16 @@ fn outage_is_reported_once() {
     let ran = run(&["task", "--quiet", &url, "render"]);
     let err = "task working\nthe server does not answer: HTTP status 503 Service Unavailable; \
                asking again\nthe server answers again\ntask completed\n";
+    assert_eq!((ran.exit, &*ran.out, &*ran.err), (0, "a film\n", err));
+}
+
+fn server_of_a_file_that_answers_has_no_outage() {
+    let folder = Scratch::new("tasks-of-a-file");
+    let this = std::env::current_exe().unwrap();
+    let server = json!({ "command": this, "env": { SERVER: "tasks" } });
+    let file = folder.write("a.json", &json!({ "servers": { "a": server } }).to_string());
+    let ran = run(&["task", "--quiet", "--config", &file, "render"]);
+    let err = "task working  1 of 2\ntask completed\n";
     assert_eq!((ran.exit, &*ran.out, &*ran.err), (0, "a film\n", err));
 }
 

@@ -22,7 +22,7 @@ pub(crate) async fn run(args: CallArgs, output: Output) -> Result<Exit, Failure>
     let (url, words) = args.common.split(&args.words);
     let target = Target::new(url, &args.common)?;
     let (tool, words) = split(words, args.args.as_ref())?;
-    let client = session::follower(&args.common)?;
+    let client = session::follower(&args.common, &target)?;
     ask::user(&client, output);
     show_logs(&client, output);
     let result = session::with(&client, target, async |server| {

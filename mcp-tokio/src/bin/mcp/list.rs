@@ -138,7 +138,7 @@ async fn connected<T>(
     f: impl AsyncFnOnce(&Client, &ServerInfo) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let target = Target::new(args.url.as_deref(), &args.common)?;
-    let client = session::client(&args.common)?;
+    let client = session::client(&args.common, &target)?;
     // Some servers list tools with elicitation only for clients that support it.
     ask::decline(&client);
     session::with(&client, target, async |server| f(&client, &server).await).await

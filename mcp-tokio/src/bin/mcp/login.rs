@@ -21,7 +21,7 @@ pub(crate) async fn login(mut args: Alone, output: Output) -> Result<Exit, Failu
     args.common.sign_in.login = true;
     let target = target(&args)?;
     let name = target.name();
-    let client = client(&args.common)?;
+    let client = client(&args.common, &target)?;
     let sign_in = Arc::new(Mutex::new(SignInReport::default()));
     let report = sign_in.clone();
     client.on_authorization(move |state| locked(&report).read(state));

@@ -17,7 +17,7 @@ use crate::target::Target;
 
 pub(crate) async fn run(args: Alone, output: Output) -> Result<Exit, Failure> {
     let target = Target::new(args.url.as_deref(), &args.common)?;
-    let client = session::client(&args.common)?;
+    let client = session::client(&args.common, &target)?;
     let mut session = Session::open(&client, target);
     let connected = unless_interrupted(session.connected());
     let found = if output.is_json() {

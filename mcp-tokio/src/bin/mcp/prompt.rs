@@ -28,7 +28,7 @@ pub(crate) async fn get(args: GetArgs, output: Output) -> Result<Exit, Failure> 
         .split_first()
         .ok_or_else(|| Failure::usage("which prompt? `mcp prompts` lists those that there are"))?;
     let arguments = pairs(words)?;
-    let client = session::client(&args.common)?;
+    let client = session::client(&args.common, &target)?;
     ask::user(&client, output);
     let result = session::with(&client, target, async |server| {
         check(&client, &server, &args.common, name, &arguments).await?;
@@ -65,7 +65,7 @@ pub(crate) async fn complete(args: CompleteArgs, output: Output) -> Result<Exit,
         context.arguments = arguments;
         params.context = Some(context);
     }
-    let client = session::client(&args.common)?;
+    let client = session::client(&args.common, &target)?;
     ask::decline(&client);
     let result = session::with(&client, target, async |_| {
         list::get(client.complete(&params), &args.common).await

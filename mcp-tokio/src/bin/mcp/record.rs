@@ -34,7 +34,7 @@ pub(crate) async fn run(args: RecordArgs, output: Output) -> Result<Exit, Failur
             .advice("it comes last: mcp record <URL> <FILE>, or mcp record <FILE> -- <COMMAND>"));
     };
     // Before there is a file: a failure leaves none.
-    let client = session::client(&args.common)?;
+    let client = session::client(&args.common, &target)?;
     ask::decline(&client);
     let file = Transcript::create(path, args.force, &target).map_err(|error| {
         let name = path.display();

@@ -40,7 +40,7 @@ pub(crate) async fn run(mut args: ReplayArgs, output: Output) -> Result<Exit, Fa
             "only answers after initialize or server/discover are compared, and no subscriptions",
         ));
     }
-    let client = session::client(&args.common)?;
+    let client = session::client(&args.common, &target)?;
     ask::decline(&client);
     let compared =
         session::with(&client, target, async |_| compare(&client, &recording, &args.common).await);

@@ -28,7 +28,7 @@ pub(crate) async fn run(args: RequestArgs, output: Output) -> Result<Exit, Failu
         Some(params) => params.clone(),
         None => params(words)?,
     };
-    let client = session::client(&args.common)?;
+    let client = session::client(&args.common, &target)?;
     ask::user(&client, output);
     let result: Json = session::with(&client, target, async |_| {
         get(client.call(method.clone(), &params), &args.common).await

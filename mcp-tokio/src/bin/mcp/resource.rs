@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 pub(crate) async fn read(args: ReadArgs, output: Output) -> Result<Exit, Failure> {
     let (target, uri) = target(&args.words, &args.common)?;
-    let client = session::client(&args.common)?;
+    let client = session::client(&args.common, &target)?;
     ask::user(&client, output);
     let read = async |_| get(client.read_resource(uri), &args.common).await;
     let result = session::with(&client, target, read).await?;
@@ -40,7 +40,7 @@ pub(crate) async fn read(args: ReadArgs, output: Output) -> Result<Exit, Failure
 
 pub(crate) async fn watch(args: WatchArgs, output: Output) -> Result<Exit, Failure> {
     let (target, uri) = target(&args.words, &args.common)?;
-    let client = session::watcher(&args.common)?;
+    let client = session::watcher(&args.common, &target)?;
     ask::user(&client, output);
     session::with(&client, target, async |_| follow(&client, uri, &args, output).await).await?;
     Ok(Exit::Fine)

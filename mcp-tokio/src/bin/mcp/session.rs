@@ -37,11 +37,11 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(8);
 /// The time for dropped calls and subscriptions to reach the server.
 const CANCEL_DELAY: Duration = Duration::from_millis(300);
 
-/// A client that is not connected yet.
+/// A client of this server that is not connected yet.
 ///
 /// Fails with a usage failure for an invalid root.
-pub(crate) fn client(common: &Common) -> Result<Client, Failure> {
-    watched(config(common), common)
+pub(crate) fn client(common: &Common, target: &Target) -> Result<Client, Failure> {
+    watched(config(common), common, target)
 }
 
 /// A client for this number of calls at a time, that is not connected yet. Its refusals have no
@@ -54,9 +54,9 @@ pub(crate) fn fast_client(common: &Common, in_flight: u32) -> Result<Client, Fai
 }
 
 /// A client that waits for tasks of a server, and says when the server stops answering.
-pub(crate) fn follower(common: &Common) -> Result<Client, Failure> {
+pub(crate) fn follower(common: &Common, target: &Target) -> Result<Client, Failure> {
     let outage = Mutex::new(Outage::default());
-    watched_by(config(common).follow_tasks(), common, move |line| {
+    watched_by(config(common).follow_tasks(), common, target, move |line| {
         let note = outage.lock().unwrap_or_else(PoisonError::into_inner).read(line);
         if let Some(note) = note {
             print::note(&note);
@@ -65,8 +65,8 @@ pub(crate) fn follower(common: &Common) -> Result<Client, Failure> {
 }
 
 /// A client that starts a server again when it has ended, and says so.
-pub(crate) fn watcher(common: &Common) -> Result<Client, Failure> {
-    let client = watched(config(common).restart(Restart::OnCall), common)?;
+pub(crate) fn watcher(common: &Common, target: &Target) -> Result<Client, Failure> {
+    let client = watched(config(common).restart(Restart::OnCall), common, target)?;
     client.on_disconnect(|error| print::note(&format!("{error}; connecting again")));
     Ok(client)
 }
@@ -80,18 +80,19 @@ fn config(common: &Common) -> ClientConfig {
 }
 
 /// A client whose refusals over HTTP have details.
-fn watched(config: ClientConfig, common: &Common) -> Result<Client, Failure> {
-    watched_by(config, common, |_| {})
+fn watched(config: ClientConfig, common: &Common, target: &Target) -> Result<Client, Failure> {
+    watched_by(config, common, target, |_| {})
 }
 
 /// The same; `f` reads the conversation over HTTP, too.
 fn watched_by(
     config: ClientConfig,
     common: &Common,
+    target: &Target,
     f: impl Fn(&str) + Send + Sync + 'static,
 ) -> Result<Client, Failure> {
     let client = with_config(config, common)?;
-    if common.program.is_empty() {
+    if matches!(target, Target::Http(_)) {
         client.on_wire(move |line| {
             refusals::read(line);
             f(line);

@@ -20,7 +20,7 @@ pub(crate) async fn run(args: TaskArgs, output: Output) -> Result<Exit, Failure>
     let [id] = words else {
         return Err(Failure::usage("which task? `mcp call --detach` shows its id"));
     };
-    let client = session::follower(&args.common)?;
+    let client = session::follower(&args.common, &target)?;
     ask::user(&client, output);
     let result = session::with(&client, target, async |_| {
         let task = client.task(id);
