@@ -133,6 +133,8 @@ mod jobs;
 mod jwt;
 mod link;
 mod lock;
+#[cfg(any(feature = "jwt", feature = "proxy"))]
+mod loopback_host;
 mod mailbox;
 mod middleware;
 mod mime_type;

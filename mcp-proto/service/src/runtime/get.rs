@@ -9,13 +9,11 @@ use std::io;
 use super::Runtime;
 use super::dial::Dialer;
 use super::stream::write_all;
+use crate::loopback_host::is_loopback_host;
 use crate::{Connector, HttpClientConfig, KeySource, Socket};
 use mcp_proto::Limits;
 use mcp_proto::frame::http1::{IncomingResponse, RequestHead, ResponseReader};
 use mcp_proto::http::{Scheme, Url};
-
-/// The hosts that need no TLS.
-const LOOPBACK: [&str; 4] = ["localhost", "127.0.0.1", "[::1]", "::1"];
 
 /// The longest document, in bytes.
 const MAX_BYTES: usize = 256 * 1024;
@@ -27,7 +25,7 @@ const MAX_BYTES: usize = 256 * 1024;
 /// [`Unsupported`](io::ErrorKind::Unsupported) for an `https` URL without the feature `tls`. There
 /// is no timeout; dropping the future cancels the request.
 pub async fn get<R: Runtime>(runtime: &R, url: &Url) -> io::Result<Vec<u8>> {
-    if url.scheme() == Scheme::Http && !LOOPBACK.contains(&url.host()) {
+    if url.scheme() == Scheme::Http && !is_loopback_host(url.host()) {
         let reason = "an http URL must have a loopback host; use https for other hosts";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
     }

@@ -131,6 +131,9 @@ impl<'a> Origin<'a> {
         })
     }
 
+    /// Returns whether the page of an origin comes from this machine. Other names and addresses of
+    /// this machine do not count: a page of others can get them by DNS rebinding, and servers on
+    /// this machine use these.
     fn is_loopback(self) -> bool {
         ["http", "https"].iter().any(|scheme| self.scheme.eq_ignore_ascii_case(scheme))
             && ["localhost", "127.0.0.1", "[::1]"]

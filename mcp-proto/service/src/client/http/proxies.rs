@@ -7,11 +7,12 @@ use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::fmt;
-use core::net::IpAddr;
 use std::{env, io};
 
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 use mcp_proto::http::{Scheme, Url};
+
+use crate::loopback_host::is_loopback_host;
 
 /// Proxies between a client over HTTP and its servers, for
 /// [`HttpClientConfig::proxies`](crate::HttpClientConfig::proxies).
@@ -87,7 +88,7 @@ impl Proxies {
     ///
     /// Fails with [`Unsupported`](io::ErrorKind::Unsupported) for a SOCKS proxy.
     pub(crate) fn find(&self, url: &Url) -> io::Result<Option<Proxy>> {
-        if self.spare_loopback && is_loopback(url.host()) {
+        if self.spare_loopback && is_loopback_host(url.host()) {
             return Ok(None);
         }
         let scheme = match url.scheme() {
@@ -136,14 +137,6 @@ fn host_at(entry: &str, port: u16) -> Option<&str> {
 /// An IPv6 address in brackets, without them.
 fn unbracketed(host: &str) -> Option<&str> {
     host.strip_prefix('[')?.strip_suffix(']')
-}
-
-/// Returns whether a host is this machine, by its name or as an address.
-fn is_loopback(host: &str) -> bool {
-    let name = host.strip_suffix('.').unwrap_or(host);
-    name == "localhost"
-        || name.ends_with(".localhost")
-        || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
 /// A proxy to connect to.
