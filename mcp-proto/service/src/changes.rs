@@ -2,8 +2,8 @@
 //!
 //! In: changes of a [`Catalog`](super::Catalog). Out: each change once, or, if there are too many,
 //! all changes that the client has subscribed to. Extra notifications are harmless: they only make
-//! the client read again. Of a task only the last state is kept; the number of tasks is bounded by
-//! their watches.
+//! the client read again. Of a task only the last state is kept. Only watched tasks are published,
+//! whose number is bounded; while a subscription is looked up, all tasks that change are.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;

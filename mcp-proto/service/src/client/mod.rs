@@ -270,7 +270,7 @@ impl Drive for ClientService {
         self.runner.handle_timeout(now, &mut self.connection);
         self.act_on_all(now);
         // If work is left after these rounds, the driver is woken again.
-        for _ in 0..=TURN_ROUNDS {
+        for _ in 0..TURN_ROUNDS {
             if !self.runner.work(now, &mut self.connection) {
                 break;
             }

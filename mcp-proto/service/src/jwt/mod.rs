@@ -8,7 +8,7 @@
 //! |---|---|
 //! | it is longer than 16 KiB or not three parts of base64url | it is no JWT |
 //! | its `alg` is not that of the key | `none`, HMAC with a public key, and other confusions are no algorithms of a key |
-//! | its `typ` is neither `JWT` nor `at+jwt` | an ID token of another kind is no access token |
+//! | its `typ` is neither `JWT` nor `at+jwt`, also written `application/at+jwt` | an ID token of another kind is no access token |
 //! | it has `crit` | "If any of the listed extension Header Parameters are not understood […] the JWS is invalid" |
 //! | it has no `kid` and there are several keys of its algorithm | keys are not tried one by one |
 //! | [`ClaimRules`] refuse it | it is for another server, has expired, … |
