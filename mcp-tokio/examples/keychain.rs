@@ -9,7 +9,7 @@
 //! `KWallet`; the variable `SECRET_TOOL` can name another program with its arguments. Records go
 //! through standard input and output, so that no other user sees them among the arguments. Two
 //! processes must not refresh a token at once, so the locks are those of a `FileVault`, in a
-//! directory without records.
+//! directory of the user without records. In a shared directory another user could hold the locks.
 
 #![expect(clippy::print_stdout, reason = "the list of tools is its output")]
 
@@ -17,6 +17,7 @@ use std::env;
 use std::error::Error;
 use std::ffi::OsString;
 use std::io;
+use std::path::PathBuf;
 use std::process::Stdio;
 
 use mcp_tokio::auth::{AuthFuture, FileVault, Loopback, Secret, SignIn, Vault, VaultLock};
@@ -29,7 +30,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let url = env::args().nth(1).ok_or("usage: keychain URL")?;
     let vault = Keychain {
         program: env::var_os("SECRET_TOOL").unwrap_or_else(|| "secret-tool".into()),
-        locks: FileVault::open(env::temp_dir().join("mcp-keychain-locks"))?,
+        locks: FileVault::open(own_directory()?.join("mcp-keychain-locks"))?,
     };
     let client = Client::new(Implementation::new("keychain", env!("CARGO_PKG_VERSION")));
     let sign_in = SignIn::new(vault).consent(Loopback::new());
@@ -39,6 +40,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     client.close().await;
     Ok(())
+}
+
+/// A directory that belongs to the user.
+fn own_directory() -> Result<PathBuf, &'static str> {
+    // On Windows the directory for temporary files is one of the user.
+    if cfg!(windows) {
+        return Ok(env::temp_dir());
+    }
+    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = || set("HOME").map(|home| home.join(".cache"));
+    set("XDG_RUNTIME_DIR").or_else(home).ok_or("XDG_RUNTIME_DIR or HOME must be set")
 }
 
 /// Credentials in the keychain.
