@@ -40,8 +40,8 @@ trait Broker: Clone + Send + Sync + 'static {
     /// Sends a message to all who have subscribed.
     fn publish(&self, message: String) -> impl Future<Output = Result<(), Failure>> + Send;
 
-    /// From when this is ready on, what anybody publishes is received, in the same order by all. It
-    /// ends if the broker is lost.
+    /// Subscribes to the messages that are published after the future is ready. All subscribers
+    /// receive them in the same order. The channel closes if the broker is lost.
     fn subscribe(&self) -> impl Future<Output = Result<mpsc::Receiver<String>, Failure>> + Send;
 }
 

@@ -129,7 +129,8 @@ async fn forward(
     };
     (head.uri, head.version) = (uri, Version::HTTP_11);
     let has_session = head.headers.contains_key(SESSION);
-    // Both bodies pass by as they come; whoever goes away on one side is gone on the other.
+    // Both bodies are forwarded as they arrive. If one side disconnects, the other one is
+    // disconnected.
     let answer = gateway.client.request(Request::from_parts(head, body)).await;
     // A server that is gone has lost its sessions.
     let is_lost =
@@ -157,8 +158,7 @@ impl Gateway {
     fn route(&self, head: &mut HeaderMap) -> Result<Route, Refusal> {
         match self.modern(head) {
             Ok(route) => Ok(route),
-            // Of headers that say half of it, or to a server that does not compare them, none
-            // counts.
+            // The headers are incomplete or contradict each other, so none of them counts.
             Err(error) if head.contains_key(METHOD) || head.contains_key(NAME) => {
                 Err(Refusal::Differs(error.into()))
             }
@@ -192,7 +192,7 @@ impl Gateway {
         Ok(Route::Legacy(uri, number))
     }
 
-    /// Whose turn it is of the others.
+    /// The next of the other servers, in turn, and its number.
     fn next(&self) -> (usize, Uri) {
         let number = self.turn.fetch_add(1, Ordering::Relaxed) % self.others.len().max(1);
         (number, self.others.get(number).cloned().unwrap_or_default())

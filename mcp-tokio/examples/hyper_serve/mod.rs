@@ -27,7 +27,7 @@ pub(crate) async fn serve(
     limits: &Limits,
     stop: impl Future<Output = ()>,
 ) {
-    let (head_timeout, patience) = (limits.head_timeout, limits.drain.saturating_mul(2));
+    let (head_timeout, close_timeout) = (limits.head_timeout, limits.drain.saturating_mul(2));
     let connections = GracefulShutdown::new();
     let mut stop = pin!(stop);
     loop {
@@ -43,7 +43,7 @@ pub(crate) async fn serve(
         }
     }
     drop(listener);
-    drop(tokio::time::timeout(patience, connections.shutdown()).await);
+    drop(tokio::time::timeout(close_timeout, connections.shutdown()).await);
 }
 
 /// Serves a connection in a task of its own.

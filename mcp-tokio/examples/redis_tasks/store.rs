@@ -27,9 +27,9 @@ use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, RedisError};
 use tokio::sync::Mutex;
 
-/// Time for a connection, and for an answer. An operation is tried twice, and the server gives a
+/// Timeout of a connection, and of an answer. An operation is tried twice, and the server gives a
 /// store 10 s.
-const PATIENCE: Duration = Duration::from_secs(2);
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Keys: the task, its owner. Arguments: the name of the write, the record, milliseconds, most
 /// tasks.
@@ -132,8 +132,8 @@ impl RedisStore {
             return Ok(connection.clone());
         }
         let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(PATIENCE))
-            .set_response_timeout(Some(PATIENCE));
+            .set_connection_timeout(Some(ATTEMPT_TIMEOUT))
+            .set_response_timeout(Some(ATTEMPT_TIMEOUT));
         let made = self.client.get_multiplexed_async_connection_with_config(&config).await?;
         Ok(kept.insert(made).clone())
     }
@@ -190,8 +190,9 @@ impl TaskStore for RedisStore {
 
 /// The time as Redis takes it: at least a millisecond, and at most a thousand years.
 fn millis(time: Duration) -> u64 {
-    const MOST: u64 = 1_000 * 365 * 24 * 3600 * 1_000;
-    u64::try_from(time.as_micros().div_ceil(1_000)).map_or(MOST, |millis| millis.clamp(1, MOST))
+    const MAX_MILLIS: u64 = 1_000 * 365 * 24 * 3600 * 1_000;
+    u64::try_from(time.as_micros().div_ceil(1_000))
+        .map_or(MAX_MILLIS, |millis| millis.clamp(1, MAX_MILLIS))
 }
 
 /// Returns whether another connection may do better. A server that was the primary once answers

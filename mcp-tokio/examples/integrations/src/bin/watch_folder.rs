@@ -27,7 +27,7 @@ type Failure = Box<dyn Error + Send + Sync>;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Most bytes of a file that is read.
-const MOST: u64 = 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 /// The files of a folder by their URIs.
 type Files = BTreeMap<String, File>;
@@ -106,7 +106,7 @@ fn add(registry: &mut Registry, uri: &str, path: &Path) -> Result<(), UsageError
             let gone = |_| ErrorData::resource_not_found(&uri);
             let about = tokio::fs::symlink_metadata(&path).await.map_err(gone)?;
             // A link could lead out of the folder.
-            if !about.is_file() || about.len() > MOST {
+            if !about.is_file() || about.len() > MAX_FILE_BYTES {
                 return Err(ErrorData::resource_not_found(&uri));
             }
             let bytes = tokio::fs::read(&path).await.map_err(gone)?;
