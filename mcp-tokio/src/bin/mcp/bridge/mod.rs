@@ -8,7 +8,8 @@ mod http;
 mod tokens;
 
 use mcp_tokio::{
-    BridgeConfig, BridgeTarget, Config, Implementation, Restart, bridge, serve_stdio_with,
+    BridgeConfig, BridgeTarget, Config, EraPolicy, Implementation, Restart, bridge,
+    serve_stdio_with,
 };
 
 use crate::failure::{Exit, Failure};
@@ -43,29 +44,21 @@ pub(crate) async fn run(args: BridgeArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage("--root is not for a bridge: its clients give the roots"));
     }
     let url = args.alone.url.as_deref();
-    let bridges = match (args.listen, &common.config, &common.server) {
-        (Some(_), Some(file), None) if common.program.is_empty() && url.is_none() => {
-            let servers = Target::all(file, common)?.into_iter();
-            servers.map(|(name, target)| open(target, Some(name), &args)).collect()
-        }
-        _ => {
-            let target = Target::new(url, common)?;
-            vec![open(target, None, &args)]
-        }
-    };
-    let served = match (args.listen, bridges.as_slice()) {
-        (None, [only]) => {
-            let mut config = Config::default();
-            config.era_policy = args.serve;
-            let served = serve_stdio_with(only.bridge.catalog(), config).await;
-            served.map_err(|error| {
-                let message = format!("standard input or output cannot be used: {error}");
-                Failure::new(Exit::Connection, message)
-            })
-        }
-        (Some(address), bridges) => http::listen(bridges, address, &args).await,
-        // Never happens: without an address there is one server.
-        (None, _) => Ok(()),
+    let alone = || Target::new(url, common).map(|target| open(target, None, &args));
+    let (bridges, served) = if let Some(address) = args.listen {
+        let bridges = match (&common.config, &common.server) {
+            (Some(file), None) if common.program.is_empty() && url.is_none() => {
+                let servers = Target::all(file, common)?.into_iter();
+                servers.map(|(name, target)| open(target, Some(name), &args)).collect()
+            }
+            _ => vec![alone()?],
+        };
+        let served = http::listen(&bridges, address, &args).await;
+        (bridges, served)
+    } else {
+        let only = alone()?;
+        let served = serve_alone(&only, args.serve).await;
+        (vec![only], served)
     };
     let closing: Vec<_> = bridges.iter().map(|named| named.bridge.close()).collect();
     // After another signal, servers that do not exit are killed by the drop of the runtime.
@@ -77,6 +70,17 @@ pub(crate) async fn run(args: BridgeArgs) -> Result<Exit, Failure> {
     })
     .await;
     served.map(|()| Exit::Fine)
+}
+
+/// Serves one client over standard input and output.
+async fn serve_alone(only: &NamedBridge, eras: EraPolicy) -> Result<(), Failure> {
+    let mut config = Config::default();
+    config.era_policy = eras;
+    let served = serve_stdio_with(only.bridge.catalog(), config).await;
+    served.map_err(|error| {
+        let message = format!("standard input or output cannot be used: {error}");
+        Failure::new(Exit::Connection, message)
+    })
 }
 
 /// A bridge to a server, with its name in the file. Nothing is started or connected yet.
