@@ -139,7 +139,8 @@ pub trait Runtime: Clone + Send + Sync + 'static {
     }
 
     /// Resolves a host name to addresses, in the system's order of preference; by default on a
-    /// separate thread. Dropping the future cancels the lookup.
+    /// separate thread. Dropping the future should cancel the lookup. The system's cannot be
+    /// cancelled: by default its thread stays until it ends.
     fn resolve(
         &self,
         name: &str,
