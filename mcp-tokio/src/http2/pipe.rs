@@ -25,7 +25,7 @@ use hyper::{Request, Response, Uri, Version};
 use hyper_util::rt::TokioIo;
 use mcp_proto::http::Url;
 use mcp_service::Socket;
-use tokio::io::{DuplexStream, duplex};
+use tokio::io::duplex;
 use tokio::time::sleep;
 
 use super::request_body::RequestBody;
@@ -132,5 +132,3 @@ fn is_unprocessed(error: &hyper::Error) -> bool {
             cause.is_go_away() || cause.is_reset() && is_refused
         })
 }
-
-impl Socket for Stream<DuplexStream> {}

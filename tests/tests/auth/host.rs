@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use super::world::{SERVER, World};
 
 /// A client, its server, and the world of its authorizer.
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent setting")]
 pub(crate) struct Host {
     pub(crate) client: http::Client,
     pub(crate) world: World,

@@ -113,8 +113,8 @@ fn call_handler(
         arguments: arguments.and_then(|it| it.arguments).unwrap_or(Json::EMPTY_OBJECT),
     };
     let context = make(call_context);
-    let called = catch_panic(|| prepared.run(given, context));
-    Some(called.unwrap_or_else(|| HandlerCall::Done(Outcome::Error(panicked()))))
+    let started = catch_panic(|| prepared.run(given, context));
+    Some(started.unwrap_or_else(|| HandlerCall::Done(Outcome::Error(panicked()))))
 }
 
 #[derive(Deserialize)]
