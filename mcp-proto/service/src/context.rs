@@ -195,7 +195,7 @@ impl Context {
     /// # let mut registry = Registry::new(Implementation::new("old", "1.0.0"));
     /// registry.fallback(Handler::method(|_: Json, context: Context| async move {
     ///     let text = format!("{} is not served any more", context.method());
-    ///     Err::<Json, _>(ErrorData::new(ErrorCode::MethodNotFound, text))
+    ///     Err::<Json, _>(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, text))
     /// }));
     /// ```
     pub fn method(&self) -> &str {
