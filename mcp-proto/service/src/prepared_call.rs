@@ -24,7 +24,6 @@ pub(super) struct PreparedCall<'a> {
 
 impl PreparedCall<'_> {
     /// Calls the handler. Its future was not polled.
-    #[inline]
     pub(super) fn run(self, given: HandlerArgs, context: Context) -> HandlerCall {
         let Self { registry, handler, id, received, is_rerun, span } = self;
         let layered = registry.layers.around(registry, &given.method, id, received);
