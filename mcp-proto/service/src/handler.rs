@@ -208,8 +208,8 @@ impl Handler {
         Fut: Future<Output = Outcome> + Send + 'static,
         N: Fn(Method, Json, Session) + Send + Sync + 'static,
     {
-        let call = move |HandlerArgs { method, params, .. }: HandlerArgs, context| {
-            HandlerCall::Future(Box::pin(request(method, params, context)))
+        let call = move |HandlerArgs { params, .. }: HandlerArgs, context: Context| {
+            HandlerCall::Future(Box::pin(request(context.call.method.clone(), params, context)))
         };
         Self(HandlerKind::Forward(Arc::new(call), Arc::new(notification), None))
     }

@@ -12,13 +12,11 @@ use super::misfit::misfits;
 use super::result::{IntoResult, outcome, read_outcome};
 use mcp_proto::ErrorData;
 use mcp_proto::Json;
-use mcp_proto::message::Method;
 use mcp_proto::server::Outcome;
 use mcp_proto::types::ReadResourceResult;
 
 /// The content of a request. It may share the whole received buffer, so drop it after decoding.
 pub(super) struct HandlerArgs {
-    pub(super) method: Method,
     pub(super) params: Json,
     pub(super) arguments: Json,
 }

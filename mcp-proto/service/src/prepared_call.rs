@@ -26,7 +26,7 @@ impl PreparedCall<'_> {
     /// Calls the handler. Its future was not polled.
     pub(super) fn run(self, given: HandlerArgs, context: Context) -> HandlerCall {
         let Self { registry, handler, id, received, is_rerun, span } = self;
-        let layered = registry.layers.around(registry, &given.method, id, received);
+        let layered = registry.layers.around(registry, &context.call.method, id, received);
         let checks = context.call.checks.clone();
         span.run(|| match layered {
             None => checks.call(handler, given, context),

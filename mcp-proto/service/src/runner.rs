@@ -323,7 +323,7 @@ impl CatalogSnapshot {
             return StartedJob::Done(request.reply, gone());
         };
         let cancel = Cancel::new();
-        let message = (request.method.name(), &request.params);
+        let message = (&request.method, &request.params);
         let client = (&*request.peer, request.trace.as_deref());
         let prepared = PreparedCall {
             registry: &self.registry,
@@ -344,7 +344,7 @@ impl CatalogSnapshot {
         };
         let Request { reply, method, params, arguments, peer, .. } = request;
         let call_context = CallContext {
-            method: method.clone(),
+            method,
             checks: Checks::of(&self.registry, request.handler),
             peer,
             wants_progress: request.wants_progress,
@@ -358,7 +358,7 @@ impl CatalogSnapshot {
         };
         let context = Context::new(own_mailbox, own_cancel, reply.id(), call_context);
         call_handler(reply, cancel, move || {
-            let called = prepared.run(HandlerArgs { method, params, arguments }, context);
+            let called = prepared.run(HandlerArgs { params, arguments }, context);
             match task_candidate {
                 None => called,
                 Some(task_candidate) => task_candidate.wrap(called),

@@ -111,7 +111,6 @@ pub struct Next {
     layers: Layers,
     at: usize,
     kind: HandlerKind,
-    method: Method,
     handler: Handler,
     checks: Checks,
     id: HandlerId,
@@ -131,7 +130,7 @@ impl Next {
             return (layer.f)(request, next);
         }
         let HandlerRequest { params, arguments, context, .. } = request;
-        let given = HandlerArgs { method: self.method.clone(), params, arguments };
+        let given = HandlerArgs { params, arguments };
         match self.checks.clone().call(&self.handler, given, context) {
             HandlerCall::Done(outcome) => Box::pin(ready(outcome.encoded())),
             HandlerCall::Future(future) => Box::pin(async move { future.await.encoded() }),
@@ -253,7 +252,7 @@ impl LayeredCall {
         context: Context,
     ) -> HandlerCall {
         let Self { layers, kind, method: name, tool, received, id, is_rerun } = self;
-        let HandlerArgs { method, params, arguments } = given;
+        let HandlerArgs { params, arguments } = given;
         let request = HandlerRequest {
             kind,
             method: name,
@@ -265,7 +264,7 @@ impl LayeredCall {
             is_rerun,
         };
         let handler = handler.clone();
-        let mut next = Next { layers, at: 0, kind, method, handler, checks, id };
+        let mut next = Next { layers, at: 0, kind, handler, checks, id };
         HandlerCall::Future(next.start(request))
     }
 }

@@ -82,7 +82,7 @@ fn call_handler(
     caller: &TaskCaller,
 ) -> Option<HandlerCall> {
     let handler = registry.handler(id)?.clone();
-    let message = (Method::CallTool.name(), &call.params);
+    let message = (&Method::CallTool, &call.params);
     let client = (&*caller.peer, caller.trace.as_deref());
     let prepared = PreparedCall {
         registry,
@@ -108,7 +108,6 @@ fn call_handler(
     };
     let arguments: Option<CallArguments> = call.params.decode().ok();
     let given = HandlerArgs {
-        method: Method::CallTool,
         params: call.params.clone(),
         arguments: arguments.and_then(|it| it.arguments).unwrap_or(Json::EMPTY_OBJECT),
     };

@@ -4,6 +4,7 @@ use super::super::handler_call::HandlerCall;
 use mcp_proto::ProtocolError;
 use mcp_proto::ProtocolVersion;
 use mcp_proto::client::{CallError, CallId};
+use mcp_proto::message::Method;
 use mcp_proto::server::{CancelCause, Peer};
 use mcp_proto::{Json, RequestId, TraceContext};
 
@@ -16,7 +17,7 @@ pub(in super::super) struct Span;
 #[expect(clippy::unused_self, reason = "the same methods as with the feature")]
 impl Span {
     pub(in super::super) fn of_request(
-        _called: (&str, &Json),
+        _called: (&Method, &Json),
         _caller: (&Peer, Option<&TraceContext>),
         _id: &dyn Fn() -> Option<RequestId>,
         _hook: &Hook,

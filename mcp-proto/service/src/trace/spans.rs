@@ -26,6 +26,7 @@ use mcp_proto::ProtocolVersion;
 use mcp_proto::TraceContext;
 use mcp_proto::client::{CallError, CallId};
 use mcp_proto::internals::raw;
+use mcp_proto::message::Method;
 use mcp_proto::server::{CancelCause, Outcome, Peer};
 use mcp_proto::{Json, RequestId};
 
@@ -114,7 +115,7 @@ macro_rules! open {
 impl Span {
     /// The span of a request that has a handler: its method, its parameters, and its client.
     pub(in super::super) fn of_request(
-        (method, params): (&str, &Json),
+        (method, params): (&Method, &Json),
         (peer, trace): (&Peer, Option<&TraceContext>),
         id: &dyn Fn() -> Option<RequestId>,
         hook: &Hook,
@@ -122,7 +123,7 @@ impl Span {
         if !tracing::span_enabled!(target: "mcp_proto", Level::INFO) {
             return Self::none();
         }
-        let subject = SpanSubject::of(method, Some(params));
+        let subject = SpanSubject::of(method.name(), Some(params));
         let span = open!("mcp.server", "server", subject, trace);
         if let Some(id) = id() {
             span.record("jsonrpc.request.id", id.as_str().trim_matches('"'));
