@@ -16,11 +16,7 @@ const CANCEL: &str =
 /// Nothing else would start the server: the subscription is no call.
 #[test]
 fn subscription_of_a_modern_client_restarts_a_legacy_server() {
-    let (auto, up) = (EraPolicy::Auto, negotiation(Era::Legacy));
-    let mut bridged = Bridged::with_restart(auto, up, Restart::OnCall);
-    connect(&mut bridged, Era::Modern, Era::Legacy);
-    bridged.to_client();
-    subscribe_at_legacy_server(&mut bridged, Era::Modern);
+    let mut bridged = subscribed();
     for _ in 0..2 {
         bridged.server_ends();
         bridged.pass(PAUSE);
@@ -43,11 +39,7 @@ fn subscription_of_a_modern_client_restarts_a_legacy_server() {
 /// The subscription ends before the delay of the restart.
 #[test]
 fn legacy_server_is_not_restarted_after_the_last_subscription_has_ended() {
-    let (auto, up) = (EraPolicy::Auto, negotiation(Era::Legacy));
-    let mut bridged = Bridged::with_restart(auto, up, Restart::OnCall);
-    connect(&mut bridged, Era::Modern, Era::Legacy);
-    bridged.to_client();
-    subscribe_at_legacy_server(&mut bridged, Era::Modern);
+    let mut bridged = subscribed();
     bridged.server_ends();
     bridged.to_server();
     bridged.client(CANCEL);
@@ -148,4 +140,14 @@ fn first_subscription_that_is_not_answered_is_requested_again() {
     begin(&mut bridged, again, &json!({"toolsListChanged": true}));
     bridged.pass(Duration::from_secs(3600));
     assert_eq!(bridged.http_requests().len(), 0);
+}
+
+/// A modern client that has subscribed at a legacy server, which starts again on a call.
+fn subscribed() -> Bridged {
+    let (auto, up) = (EraPolicy::Auto, negotiation(Era::Legacy));
+    let mut bridged = Bridged::with_restart(auto, up, Restart::OnCall);
+    connect(&mut bridged, Era::Modern, Era::Legacy);
+    bridged.to_client();
+    subscribe_at_legacy_server(&mut bridged, Era::Modern);
+    bridged
 }
