@@ -25,7 +25,7 @@ type Failure = Box<dyn Error + Send + Sync>;
 type Arguments = Map<String, Value>;
 
 /// Most bytes of an answer that a model gets.
-const MAX_ANSWER_BYTES: usize = 256 * 1024;
+const MAX_BYTES: usize = 256 * 1024;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Failure> {
@@ -140,8 +140,8 @@ impl Api {
         let (status, mut text) = (response.status(), Vec::new());
         while let Some(chunk) = response.chunk().await? {
             text.extend_from_slice(&chunk);
-            if text.len() > MAX_ANSWER_BYTES {
-                return Err(format!("{status}: the answer has more than {MAX_ANSWER_BYTES} bytes").into());
+            if text.len() > MAX_BYTES {
+                return Err(format!("{status}: the answer has more than {MAX_BYTES} bytes").into());
             }
         }
         let text = String::from_utf8_lossy(&text);

@@ -77,8 +77,8 @@ its own.
 Over HTTP only a loopback address is served without tokens; hosts and origins are always checked.
 Another address needs --allow-host with the name that clients use, and --require-bearer-env or, if
 built with the feature jwt, --require-issuer, which verifies tokens of an authorization server, for
-the subjects that --subject names. No token of a client is passed on to the server: --bearer-env, --header and
-`mcp login` supply the credentials for the server. All clients use these credentials.
+the subjects that --subject names. No token of a client is passed on to the server: --bearer-env,
+--header and `mcp login` supply the credentials for the server. All clients use these credentials.
 
 With --listen and --config the bridge has a path for each server of the file, /NAME/mcp. Settings of
 one server, such as --header, --bearer-env and --env, then belong in the file. --server chooses one
