@@ -334,7 +334,7 @@ impl CatalogSnapshot {
             span: Span::of_request(message, client, id, mailbox.catalog().hook()),
         };
         let task_candidate = if request.may_be_task {
-            self.task_candidate(&request, mailbox, &cancel)
+            self.task_candidate(&request, mailbox, &cancel).map(Box::new)
         } else {
             None
         };
