@@ -8,6 +8,7 @@ mod model;
 mod outside;
 mod requests;
 mod script;
+mod unmarked;
 mod wire;
 
 use std::collections::BTreeSet;

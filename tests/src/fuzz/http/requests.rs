@@ -1,6 +1,8 @@
 //! Requests of clients, each with a mark of its own, and well-formed except for the one thing that
 //! it tests.
 
+use super::unmarked::{UNMARKED, unmarked};
+
 /// A request, and what is known of it.
 pub(super) struct Sent {
     pub(super) bytes: Vec<u8>,
@@ -45,6 +47,9 @@ pub(super) struct World<'a> {
 pub(super) fn request(number: u8, argument: u8, world: World<'_>) -> Sent {
     let World { mark, session, event } = world;
     let session = session.unwrap_or("00000000000000000000000000000bad").to_owned();
+    if number >= UNMARKED {
+        return unmarked(number, argument, session);
+    }
     let id = (argument % 4).to_string();
     let mut sent = Sent {
         bytes: Vec::new(),
@@ -189,7 +194,7 @@ pub(super) fn request(number: u8, argument: u8, world: World<'_>) -> Sent {
     sent
 }
 
-fn post(fields: &str, body: &str) -> Vec<u8> {
+pub(super) fn post(fields: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     format!(
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
@@ -224,7 +229,7 @@ fn modern_of(method: &str, fields: &str, id: &str, params: &str) -> Vec<u8> {
     with_meta(method, fields, id, params, "")
 }
 
-fn with_meta(method: &str, fields: &str, id: &str, params: &str, meta: &str) -> Vec<u8> {
+pub(super) fn with_meta(method: &str, fields: &str, id: &str, params: &str, meta: &str) -> Vec<u8> {
     let fields = format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n{fields}");
     let body = format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{{{params}\"_meta\":{{{meta}\

@@ -10,9 +10,12 @@
 //! | 140, 141, 142 | what | a change; another declaration; the end |
 //! | 143, then a session | what | the application says or asks something outside of a request |
 //! | 144, 145 | | the session that is idle longest ends; everything may have changed |
+//! | 146 to 149 | a number, an argument | the client of connection `byte - 146` sends request `128 + number` |
 
 use mcp_proto::http::{Config, Sessions};
 use mcp_proto::{Duration, EraPolicy};
+
+use super::unmarked::UNMARKED;
 
 /// Number of connections of a script at a time.
 pub(super) const CONNECTIONS: usize = 4;
@@ -85,6 +88,11 @@ impl Script {
                 143 => Op::Outside { at: usize::from(next()), n: next() },
                 144 => Op::EndIdle,
                 145 => Op::PublishAll,
+                146..150 => Op::Send {
+                    slot: usize::from(byte - 146),
+                    request: UNMARKED.saturating_add(next() % UNMARKED),
+                    argument: next(),
+                },
                 _ => Op::Deadline,
             };
             ops.push(op);
