@@ -13,9 +13,6 @@ use super::wire::{Found, Reader};
 /// A request, by its connection and how many preceded it there.
 type Exchange = (usize, usize);
 
-/// The error for a request that a handler has when its session ends.
-const CUT_OFF: &str = "the session ended before the answer";
-
 /// A session, and an event of it.
 type EventKey = (String, String);
 
@@ -210,8 +207,9 @@ impl Model {
             Found::Event(None, text) => {
                 let alone =
                     matches!(kind, Kind::Modern | Kind::Listen) || self.mode == Sessions::Stateless;
-                // The stream of a session that has ended cannot be resumed.
-                let is_last = text.contains(CUT_OFF);
+                // The stream of a session that has ended cannot be resumed: its last event is the
+                // answer, which was ready before, or an error.
+                let is_last = !text.contains("\"method\":");
                 assert!(alone || is_last, "an event without id for {kind:?}: {text}");
                 self.said(exchange, kind, session.as_deref(), None, &text, id.as_deref());
             }
