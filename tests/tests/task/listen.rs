@@ -27,12 +27,12 @@ async fn works(context: Context) -> &'static str {
 }
 
 /// Subscribes to tasks; returns the id of the request.
-fn listen(process: &mut Process, ids: &[&str]) -> u64 {
+pub(crate) fn listen(process: &mut Process, ids: &[&str]) -> u64 {
     process.send("subscriptions/listen", json!({"notifications": {"taskIds": ids}}))
 }
 
 /// The states in notifications about this subscription.
-fn states(said: &[Value], id: u64) -> Vec<Value> {
+pub(crate) fn states(said: &[Value], id: u64) -> Vec<Value> {
     let of_it = said.iter().filter(|said| said["method"] == "notifications/tasks");
     let of_it = of_it.filter(|said| said["params"]["_meta"][SUBSCRIPTION] == id);
     of_it.map(|said| said["params"]["status"].clone()).collect()

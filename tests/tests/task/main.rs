@@ -9,6 +9,7 @@
 )]
 
 mod ends;
+mod hosts;
 mod input;
 mod jobs;
 mod late;

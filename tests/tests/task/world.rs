@@ -114,14 +114,6 @@ impl Process {
     fn at(time: &Time, registry: Registry) -> Self {
         let catalog = Catalog::from(registry);
         let tasks = Arc::<Mutex<Vec<Spawned>>>::default();
-        let spawned = tasks.clone();
-        let (timers, unix) = (time.clone(), time.clone());
-        let host = TaskHost::new(
-            move || TestClock(timers.clone()),
-            move |task| spawned.lock().unwrap().push(task),
-            unique,
-        );
-        catalog.tasks().host(host.time_from(move || unix.unix_time()));
         let mut config = http::Config::default();
         config.authorize = Some(Arc::new(|head: &Head| {
             let text = |name| head.field(name).and_then(|it| core::str::from_utf8(it).ok());
@@ -135,7 +127,20 @@ impl Process {
         let service = Service::new(catalog.clone(), Config::default());
         let http = HttpServer::new(catalog.clone(), config, unique, |_| ());
         let said = VecDeque::new();
-        Self { catalog, time: time.clone(), service, http, tasks, said, ids: 0 }
+        let process = Self { catalog, time: time.clone(), service, http, tasks, said, ids: 0 };
+        process.host_tasks();
+        process
+    }
+
+    /// Runs the tasks of the catalog from now on.
+    pub(crate) fn host_tasks(&self) {
+        let (spawned, timers, unix) = (self.tasks.clone(), self.time.clone(), self.time.clone());
+        let host = TaskHost::new(
+            move || TestClock(timers.clone()),
+            move |task| spawned.lock().unwrap().push(task),
+            unique,
+        );
+        self.catalog.tasks().host(host.time_from(move || unix.unix_time()));
     }
 
     /// Sends a request of a client that declares the extension; returns its id.

@@ -80,7 +80,9 @@ pub async fn serve_http<R: Runtime>(
     if let Some(advice) = unreachable_tools(&catalog.snapshot().declaration, &config) {
         report_alarm(&advice);
     }
-    let server = http_server(runtime, catalog, config);
+    // Connections that outlive this future do not keep its host.
+    let _hosting = host_tasks(runtime, &catalog);
+    let server = server_without_host(runtime, catalog, config, ());
     let mut connections = ListenerConnections::new(runtime, &server);
     let accepting = async {
         loop {
@@ -152,21 +154,35 @@ async fn turn(clock: &mut impl Clock) {
     sleep_until(clock, until).await;
 }
 
-/// Returns a server that spawns the handlers of sessions, and tasks, on `runtime`. Without the
-/// feature `tracing` its alarms are written to standard error. Entries of `allowed_hosts` and
-/// `allowed_origins` that allow nothing are alarms too.
+/// Returns a server that spawns the handlers of sessions on `runtime`, and tasks as long as the
+/// server exists. Without the feature `tracing` its alarms are written to standard error. Entries
+/// of `allowed_hosts` and `allowed_origins` that allow nothing are alarms too.
 pub fn http_server<R: Runtime>(
     runtime: &R,
     catalog: impl Into<Catalog>,
     config: Config,
 ) -> HttpServer {
     let catalog = catalog.into();
-    host_tasks(runtime, &catalog);
+    let hosting = host_tasks(runtime, &catalog);
+    server_without_host(runtime, catalog, config, hosting)
+}
+
+/// The same, without running tasks. The server owns `kept`.
+fn server_without_host<R: Runtime>(
+    runtime: &R,
+    catalog: Catalog,
+    config: Config,
+    kept: impl Send + Sync + 'static,
+) -> HttpServer {
     for advice in useless_entries(&config) {
         report_alarm(&advice);
     }
-    let runtime = runtime.clone();
-    let server = HttpServer::new(catalog, config, random, move |handler| runtime.spawn(handler));
+    let kept = (runtime.clone(), kept);
+    let spawn = move |handler| {
+        let (runtime, _) = &kept;
+        runtime.spawn(handler);
+    };
+    let server = HttpServer::new(catalog, config, random, spawn);
     // With `tracing`, the application chooses where alarms go.
     #[cfg(not(feature = "tracing"))]
     server.on_event(|event| {

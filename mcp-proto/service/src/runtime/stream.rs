@@ -13,6 +13,7 @@ use bytes::Bytes;
 
 use super::grouped_writes::GroupedWrites;
 use super::{Runtime, random};
+use crate::task::HostGuard;
 use crate::{Catalog, Clock, Drive, Io, Reader, Service, TaskHost, Writer, drive};
 use mcp_proto::server::Config;
 use mcp_proto::{Duration, Instant};
@@ -32,7 +33,7 @@ pub async fn serve<R: Runtime>(
 ) -> io::Result<()> {
     let mut clock = runtime.timer();
     let catalog = catalog.into();
-    host_tasks(runtime, &catalog);
+    let _hosting = host_tasks(runtime, &catalog);
     let mut service = Service::new(catalog, config);
     if runtime.spawns_handlers() {
         let runtime = runtime.clone();
@@ -46,11 +47,11 @@ pub async fn serve<R: Runtime>(
     served
 }
 
-/// Runs the tasks of a server on a runtime.
-pub(super) fn host_tasks<R: Runtime>(runtime: &R, catalog: &Catalog) {
+/// Runs the tasks of a server on a runtime, until the guard is dropped.
+pub(super) fn host_tasks<R: Runtime>(runtime: &R, catalog: &Catalog) -> HostGuard {
     let (timers, tasks) = (runtime.clone(), runtime.clone());
     let host = TaskHost::new(move || timers.timer(), move |task| tasks.spawn(task), random);
-    catalog.tasks().host(host);
+    catalog.tasks().host_while(host)
 }
 
 /// Writes all of `data`, and passes it on.

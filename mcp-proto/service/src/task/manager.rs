@@ -12,6 +12,7 @@ use core::fmt;
 use std::sync::OnceLock;
 
 use super::host::TaskHost;
+use super::hosts::{HostGuard, TaskHosts};
 use super::settings::{ChosenSettings, TaskConfig, TaskSettings};
 use super::store::{StoreError, TaskStore};
 use super::watched::WatchedTasks;
@@ -77,7 +78,7 @@ pub struct TaskManager {
 
 struct ManagerShared {
     settings: TaskSettings,
-    host: Lock<Option<Arc<TaskHost>>>,
+    hosts: Arc<TaskHosts>,
     /// Functions that cancel the tasks whose handlers run in this process.
     running: Lock<BTreeMap<TaskId, Arc<Canceller>>>,
     watched: Arc<WatchedTasks>,
@@ -107,11 +108,11 @@ pub enum TaskError {
 }
 
 impl TaskManager {
-    /// Sets the environment in which tasks run. Adapters call it when they serve; the last call
-    /// counts.
+    /// Sets the environment in which tasks run, in place of that of an earlier call. The functions
+    /// of [`runtime`](crate::runtime) set their own while they serve. The last one to be set
+    /// counts; after its end, the last one of the others.
     pub fn host(&self, host: TaskHost) {
-        let before = self.shared.host.lock().replace(Arc::new(host));
-        drop(before);
+        self.shared.hosts.set(host);
     }
 
     /// Completes a task with a result. Returns `false` if the task has ended before, for example by
@@ -198,7 +199,7 @@ impl TaskManager {
         Self {
             shared: Arc::new(ManagerShared {
                 settings: TaskSettings::default(),
-                host: Lock::new(None),
+                hosts: Arc::default(),
                 running: Lock::default(),
                 watched: Arc::default(),
             }),
@@ -230,9 +231,19 @@ impl TaskManager {
         self.config().lease.max(MIN_LEASE)
     }
 
+    /// Sets the environment in which tasks run, until the guard is dropped.
+    pub(crate) fn host_while(&self, host: TaskHost) -> HostGuard {
+        self.shared.hosts.add(host)
+    }
+
     /// The environment of tasks, if an adapter serves.
     pub(super) fn current_host(&self) -> Option<Arc<TaskHost>> {
-        self.shared.host.lock().clone()
+        self.shared.hosts.current()
+    }
+
+    /// The environment for the work that another one has dropped.
+    pub(super) fn host_except(&self, lost: &Arc<TaskHost>) -> Option<Arc<TaskHost>> {
+        self.shared.hosts.current_except(lost)
     }
 
     /// Stores a new task, which `finish` completes. Fails if the record could not be read again:

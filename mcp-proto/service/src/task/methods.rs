@@ -14,9 +14,10 @@ use serde::{Deserialize, Serialize};
 use super::detached::detached;
 use super::manager::{NewTask, TaskError, TaskManager, Tasks};
 use super::resume::{TaskCaller, call_again, tool_is_gone};
-use super::run::{TaskRun, within, within_time};
+use super::run::TaskRun;
 use super::settings::TaskConfig;
 use super::store::{StoreError, TaskStore};
+use super::timeout::{within, within_time};
 use super::unclaimed::UnclaimedTask;
 use super::watch::{SubscribedTasks, subscribe};
 use crate::lock::Lock;
@@ -65,7 +66,8 @@ impl Registry {
     /// ```
     ///
     /// The last call for a tool decides. Tasks run on the runtime that serves the registry, or on
-    /// the one of [`TaskManager::host`](crate::TaskManager::host).
+    /// the one of [`TaskManager::host`](crate::TaskManager::host). Of several, it is the last one
+    /// that has begun to serve and still does.
     ///
     /// Fails, and changes nothing, with [`UsageError::UnknownTool`], and with
     /// [`UsageError::Duplicate`] if the registry already has handlers of the methods of tasks.

@@ -8,6 +8,7 @@
 //! | `tasks/cancel` in this process | the handler is cancelled, and polled once more if it has begun |
 //! | a third of the lease has passed | the lease is renewed; if the task has ended or runs elsewhere, the handler is cancelled |
 //! | the TTL has passed | the handler is cancelled, and the task fails |
+//! | the host drops the future | the handler is dropped, and another host stores that the task failed; without one, its lease expires |
 //!
 //! The handler runs while the store is accessed. Every access to the store times out after 10 s. A
 //! write that ends a task is retried until the TTL expires. A write that has timed out may have
@@ -26,7 +27,7 @@ use super::host::TaskHost;
 use super::manager::{Canceller, TaskError, TaskManager, no_room, too_long};
 use super::resume::{TaskCaller, call_again, tool_is_gone};
 use super::store::StoreError;
-use crate::Clock;
+use super::timeout::{STORE_TIME, within};
 use crate::commands::Command;
 use mcp_proto::internals::{repeat_task, task_outcome};
 use mcp_proto::server::task::step::TaskStep;
@@ -37,9 +38,6 @@ use mcp_proto::{Duration, ErrorData, Instant};
 
 /// The shortest interval of status messages.
 const PAUSE: Duration = Duration::from_millis(250);
-
-/// The timeout of an access to the store.
-pub(super) const STORE_TIME: Duration = Duration::from_secs(10);
 
 /// The most calls in a row without input of the client: as many as by default in a legacy session.
 const MAX_REPEATS: usize = 10;
@@ -67,6 +65,8 @@ pub(super) struct TaskRun {
     message_due: Instant,
     renewal: Instant,
     end: Instant,
+    /// True if nothing is left to do.
+    has_ended: bool,
 }
 
 /// The stage of the handler.
@@ -115,6 +115,7 @@ impl TaskRun {
             message: None,
             message_due: now,
             renewal: now + manager.lease() / 3,
+            has_ended: false,
         }
     }
 
@@ -133,6 +134,11 @@ impl TaskRun {
     }
 
     async fn run(mut self) {
+        self.run_to_end().await;
+        self.has_ended = true;
+    }
+
+    async fn run_to_end(&mut self) {
         loop {
             match poll_fn(|context| self.poll(context)).await {
                 RunEvent::Done(outcome) => {
@@ -291,6 +297,7 @@ impl TaskRun {
             return false;
         };
         let place = (&self.manager, &self.host);
+        self.has_ended = true;
         *self = Self::new(place, self.id.clone(), &record, driven, caller).renew_first();
         true
     }
@@ -364,9 +371,31 @@ impl TaskRun {
 }
 
 impl Drop for TaskRun {
+    /// If the host has dropped the run, another host stores the failure of the task.
     fn drop(&mut self) {
         self.manager.end(&self.id, &self.canceller);
+        if !self.has_ended
+            && let Some(host) = self.manager.host_except(&self.host)
+        {
+            fail_lost(&self.manager, &host, self.id.clone(), self.number);
+        }
     }
+}
+
+/// Fails a task whose handler was lost with its host, unless a later run has the task. If the store
+/// fails, the task fails after its lease has expired.
+fn fail_lost(manager: &TaskManager, host: &Arc<TaskHost>, id: TaskId, run: u32) {
+    let (manager, own) = (manager.clone(), host.clone());
+    host.spawn(Box::pin(async move {
+        let failing = manager.change(&id, |record, now| {
+            // A task that waits for input has stored all that its handler did.
+            if record.run() != run || record.task().status != TaskStatus::Working {
+                return TaskStep::Ignore;
+            }
+            record.fail(now, ErrorData::internal("the runtime of the task has ended"))
+        });
+        let _ = within(&mut *own.clock(), failing).await;
+    }));
 }
 
 /// The state of an outcome that asks for nothing else.
@@ -382,29 +411,6 @@ async fn cancel_other(manager: &TaskManager, host: &TaskHost, id: &TaskId) {
     manager.cancel_running(id);
     let cancelled = manager.change(id, Record::cancel);
     let _ = within(&mut *host.clock(), cancelled).await;
-}
-
-/// Returns the output of a future that completes within [`STORE_TIME`].
-pub(super) async fn within<T>(
-    clock: &mut (dyn Clock + Send),
-    future: impl Future<Output = T>,
-) -> Option<T> {
-    within_time(clock, STORE_TIME, future).await
-}
-
-/// Returns the output of a future that completes within this time.
-pub(super) async fn within_time<T>(
-    clock: &mut (dyn Clock + Send),
-    time: Duration,
-    future: impl Future<Output = T>,
-) -> Option<T> {
-    let mut future = pin!(future);
-    let until = clock.now() + time;
-    poll_fn(|context| match future.as_mut().poll(context) {
-        Poll::Ready(output) => Poll::Ready(Some(output)),
-        Poll::Pending => clock.poll_timer(context, until).map(|()| None),
-    })
-    .await
 }
 
 /// Progress as a status message: `3 of 10: encoding`.

@@ -18,7 +18,8 @@ use super::driven::Driven;
 use super::host::TaskHost;
 use super::manager::{NewTask, TaskError, TaskManager, Tasks};
 use super::resume::TaskCaller;
-use super::run::{STORE_TIME, TaskRun};
+use super::run::TaskRun;
+use super::timeout::STORE_TIME;
 use super::unclaimed::UnclaimedTask;
 use crate::cancel::Cancel;
 use crate::handler_call::HandlerCall;
@@ -108,7 +109,9 @@ impl TaskCandidate {
                     // Nobody learns the id of the task, which is removed.
                     Ok(_) if self.cancel.is_set() => due = Instant::NEVER,
                     Ok(Ok((unclaimed, record))) => {
-                        let place = (&self.manager, &self.host);
+                        // The host of the beginning of the call may have ended.
+                        let current = self.manager.current_host();
+                        let place = (&self.manager, current.as_ref().unwrap_or(&self.host));
                         let id = unclaimed.claim();
                         TaskRun::new(place, id, &record, driven, self.caller()).spawn();
                         return Outcome::Task(Box::new(record.task().clone()));

@@ -13,8 +13,8 @@ use alloc::sync::Arc;
 
 use super::host::TaskHost;
 use super::manager::{MAX_RACES, NewTask, TaskError, TaskManager};
-use super::run::within;
 use super::store::StoreError;
+use super::timeout::within;
 use mcp_proto::Duration;
 use mcp_proto::server::task::{Record, TaskId};
 use mcp_proto::types::Task;

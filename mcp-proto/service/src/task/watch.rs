@@ -10,6 +10,7 @@
 //! | this process has changed a task | its state is reported, if any task is watched or looked up |
 //! | the store reports a watched task, its TTL or lease expires, or a change by this process has no known result | it is read, and its state reported |
 //! | a watched task ends or is gone | its watch ends |
+//! | the host of a watch drops it | another host runs it; without one, it ends |
 //!
 //! A task is watched until it ends, also if its listener is gone before. The number is limited by
 //! [`TaskConfig::max_watched_tasks`](super::TaskConfig::max_watched_tasks).
@@ -23,7 +24,7 @@ use core::task::Poll;
 
 use super::host::TaskHost;
 use super::manager::{TaskError, TaskManager};
-use super::run::within;
+use super::timeout::within;
 use super::watched::{ChangedFlag, WatchBegin};
 use mcp_proto::Duration;
 use mcp_proto::server::task::TaskId;
@@ -57,8 +58,7 @@ pub(super) async fn subscribe(
 fn watch(manager: &TaskManager, host: &Arc<TaskHost>, id: &TaskId) -> bool {
     match manager.watched().begin(id, manager.config().max_watched_tasks) {
         WatchBegin::Begun(changed) => {
-            let watch = Watch { manager: manager.clone(), id: id.clone(), changed };
-            host.spawn(Box::pin(watch.run(host.clone())));
+            Watch::new(manager, host, id, changed).spawn();
             true
         }
         WatchBegin::Known => true,
@@ -66,16 +66,40 @@ fn watch(manager: &TaskManager, host: &Arc<TaskHost>, id: &TaskId) -> bool {
     }
 }
 
-/// The watch of a task. Dropping it ends the watch.
+/// The watch of a task. Dropping it ends the watch, or moves it if its host has ended.
 struct Watch {
     manager: TaskManager,
+    host: Arc<TaskHost>,
     id: TaskId,
     changed: Arc<ChangedFlag>,
+    /// True while it runs on its host.
+    is_running: bool,
 }
 
 impl Watch {
-    async fn run(self, host: Arc<TaskHost>) {
-        let Self { manager, id, changed } = &self;
+    fn new(
+        manager: &TaskManager,
+        host: &Arc<TaskHost>,
+        id: &TaskId,
+        changed: Arc<ChangedFlag>,
+    ) -> Self {
+        let (manager, host, id) = (manager.clone(), host.clone(), id.clone());
+        Self { manager, host, id, changed, is_running: false }
+    }
+
+    fn spawn(self) {
+        let host = self.host.clone();
+        host.spawn(Box::pin(self.run()));
+    }
+
+    async fn run(mut self) {
+        self.is_running = true;
+        self.run_to_end().await;
+        self.is_running = false;
+    }
+
+    async fn run_to_end(&self) {
+        let Self { manager, host, id, changed, .. } = self;
         let mut clock = host.clock();
         loop {
             let pause = match within(&mut *clock, manager.get(id)).await {
@@ -105,6 +129,12 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
+        // A watch that has not begun would find no host either.
+        if self.is_running
+            && let Some(host) = self.manager.host_except(&self.host)
+        {
+            return Self::new(&self.manager, &host, &self.id, self.changed.clone()).spawn();
+        }
         self.manager.watched().end(&self.id, &self.changed);
     }
 }
