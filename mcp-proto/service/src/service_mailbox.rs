@@ -20,7 +20,8 @@ use super::commands::Commands;
 use super::lock::Lock;
 use super::mailbox::{Mailbox, wake};
 use super::session::{SessionCommand, SessionError};
-use mcp_proto::server::Change;
+use super::task::abandon_task;
+use mcp_proto::server::{Change, Outcome};
 use mcp_proto::{Duration, Instant};
 
 /// The work since the last turn.
@@ -275,14 +276,15 @@ impl ServiceMailbox {
         next_sleep
     }
 
-    /// Closes the mailbox: later work is dropped, and sleeping futures are woken.
+    /// Closes the mailbox: queued and later work is dropped, and sleeping futures are woken.
     pub(super) fn close(&self) {
         let (work, sleeps) = self.state.with(|state| {
             state.closed = true;
             self.has_work.store(false, Ordering::Relaxed);
             (mem::take(&mut state.work), state.sleeps.take())
         });
-        drop(work);
+        let commands = work.queued.map(|queued| queued.commands).unwrap_or_default();
+        commands.into_iter().for_each(|command| self.drop_unsent(command));
         sleeps
             .into_iter()
             .flat_map(|sleeps| sleeps.sleepers.into_values())
@@ -290,7 +292,19 @@ impl ServiceMailbox {
     }
 
     pub(super) fn command(&self, command: Command) {
-        self.add(|work| work.commands.push(command));
+        let mut command = Some(command);
+        self.add(|work| command.take().into_iter().for_each(|it| work.commands.push(it)));
+        if let Some(command) = command {
+            self.drop_unsent(command);
+        }
+    }
+
+    /// Drops a command of a closed mailbox. No client learns the id of a task in a response, so the
+    /// task is removed.
+    fn drop_unsent(&self, command: Command) {
+        if let Command::Respond(_, Outcome::Task(task)) = command {
+            abandon_task(&self.catalog.tasks(), &task);
+        }
     }
 
     /// Queues a command of a session. A command that is not accepted fails its future.

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::jobs::Jobs;
 use super::registry;
-use super::stores::at_once;
+use super::stores::{HardStore, at_once};
 use super::world::{Process, Time};
 
 /// A server whose tool creates a task, and returns it when the request is cancelled.
@@ -28,7 +28,7 @@ fn returns_late(tasks: Tasks, created: &Arc<AtomicUsize>) -> Registry {
 
 #[test]
 fn task_of_a_call_without_response_is_removed() {
-    for (spawns, leaves) in [(false, false), (true, false), (false, true)] {
+    for (spawns, leaves) in [(false, false), (true, false), (false, true), (true, true)] {
         let store = Arc::new(MemoryStore::default());
         let shared: Arc<dyn TaskStore> = store.clone();
         let created = Arc::default();
@@ -55,6 +55,42 @@ fn task_of_a_call_without_response_is_removed() {
         process.get("another");
         let left = format!("{store:?}");
         assert_eq!(left, "MemoryStore { tasks: 0, bytes: 0, .. }", "{spawns} {leaves}");
+    }
+}
+
+/// A spawned handler responds, and the service may be dropped before its next turn.
+#[test]
+fn task_of_a_queued_response_is_removed_with_the_service() {
+    for (tasks, leaves) in
+        [Tasks::Manual, Tasks::Always].map(|it| [(it, false), (it, true)]).concat()
+    {
+        let store = Arc::new(HardStore::small(1));
+        store.blocks.store(true, Ordering::Relaxed);
+        let shared: Arc<dyn TaskStore> = store.clone();
+        let registry = registry(tasks, move |context: Context| async move {
+            if tasks == Tasks::Always {
+                context.cancelled().await;
+                return Ok("cancelled");
+            }
+            let (_, task) = context.create_task(NewTask::default()).await.unwrap();
+            Err(Interrupt::Task(task))
+        });
+        let mut process = Process::sharing(&Time::default(), &shared, registry);
+        process.spawn_handlers();
+        let call = process.send("tools/call", json!({"name": "t", "arguments": {}}));
+        assert_eq!(process.answer(call), None);
+        store.blocks.store(false, Ordering::Relaxed);
+        process.run_tasks();
+        if !leaves {
+            let answer = process.answer(call).unwrap();
+            assert_eq!(answer["result"]["resultType"], "task", "{answer}");
+            continue;
+        }
+        process.reconnect();
+        assert_eq!(process.running(), 0, "{tasks:?}");
+        process.pass(Duration::from_millis(100));
+        // The store has room for one task.
+        process.task();
     }
 }
 

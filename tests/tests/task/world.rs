@@ -222,6 +222,11 @@ impl Process {
         }
     }
 
+    /// Polls the tasks once, and the service not at all.
+    pub(crate) fn run_tasks(&self) {
+        poll_all(&self.tasks);
+    }
+
     /// Lets time pass.
     pub(crate) fn pass(&mut self, duration: Duration) {
         pass(&mut [self], duration);
