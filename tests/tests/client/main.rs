@@ -7,6 +7,7 @@ mod bench;
 mod callbacks;
 mod cancel;
 mod decisions;
+mod early;
 mod end;
 mod flow;
 mod hear;
