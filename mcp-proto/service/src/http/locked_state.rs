@@ -4,22 +4,21 @@
 //! In: commands of handlers and sessions, and updates of the catalog. Out: actions to execute,
 //! values to drop and wakers to wake without the lock.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Deref;
 use core::task::Waker;
 
-use super::super::cancel::Cancel;
 use super::super::catalog::CatalogSnapshot;
 use super::super::commands::Commands;
-use super::super::lock::Lock;
 use super::super::service_mailbox::{CatalogUpdate, Command};
 use super::super::session::OpenInputRequests;
+use super::running::RunningHandlers;
 use super::visitor::EndpointWaker;
 use mcp_proto::Instant;
 use mcp_proto::http::{Endpoint, EndpointAction};
-use mcp_proto::server::{ReplyId, ServerEvent};
+use mcp_proto::server::ServerEvent;
 
 /// A time after all deadlines.
 const LAST: Instant = Instant::from_micros(u64::MAX - 1);
@@ -127,7 +126,7 @@ impl LockedState {
         now: Instant,
         commands: Commands,
         update: CatalogUpdate,
-        running: &Lock<BTreeMap<ReplyId, Arc<Cancel>>>,
+        running: &RunningHandlers,
     ) -> Leftover {
         let snapshot = update.snapshot.map(|snapshot| self.take(now, snapshot));
         update.changes.publish(|change| match change {
@@ -144,7 +143,7 @@ impl LockedState {
         &mut self,
         now: Instant,
         command: Command,
-        running: &Lock<BTreeMap<ReplyId, Arc<Cancel>>>,
+        running: &RunningHandlers,
     ) -> Option<Waker> {
         let endpoint = &mut self.endpoint;
         match command {
@@ -156,7 +155,7 @@ impl LockedState {
                 let _ = endpoint.close_stream(now, about);
             }
             Command::Respond(reply, outcome) => {
-                running.lock().remove(&reply.id());
+                running.remove(reply.id());
                 endpoint.respond(now, reply, outcome);
             }
             Command::Session(command) => {

@@ -16,11 +16,11 @@ mod counted_bytes;
 mod link;
 mod locked_state;
 mod request_caches;
+mod running;
 mod verifying;
 mod visitor;
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use core::fmt;
 use core::future::poll_fn;
@@ -30,7 +30,6 @@ use core::task::{Poll, Waker, ready};
 use bytes::Bytes;
 
 use super::Spawned;
-use super::cancel::Cancel;
 use super::catalog::{Catalog, CatalogSnapshot};
 use super::jobs::{SpawnedHandler, StartedJob, handlers_ended};
 use super::link::EndpointVisitor;
@@ -45,11 +44,12 @@ use mcp_proto::Instant;
 use mcp_proto::frame::http1::{Head, HeadSource};
 use mcp_proto::http::{Config, Endpoint, EndpointAction};
 use mcp_proto::resource_server::{Verification, VerifiedToken};
-use mcp_proto::server::{Account, Outcome, Reply, ReplyId, Request, ServerEvent};
+use mcp_proto::server::{Account, Outcome, Reply, Request, ServerEvent};
 
 use connections::Connections;
 use locked_state::{DeferredActions, Leftover, LockedState};
 use request_caches::RequestCaches;
+use running::RunningHandlers;
 use verifying::GuardedVerifier;
 pub use visitor::EndpointWaker;
 
@@ -69,7 +69,7 @@ pub(super) struct ServerShared {
     mailbox: Arc<ServiceMailbox>,
     locked: Lock<LockedState>,
     /// The handlers of sessions that have not ended.
-    running: Lock<BTreeMap<ReplyId, Arc<Cancel>>>,
+    running: RunningHandlers,
     on_event: Lock<Option<Arc<OnEvent>>>,
     spawn: Box<dyn Fn(Spawned) + Send + Sync>,
     open: Connections,
@@ -107,7 +107,7 @@ impl HttpServer {
             catalog,
             mailbox,
             locked: Lock::new(locked),
-            running: Lock::default(),
+            running: RunningHandlers::default(),
             on_event: Lock::new(None),
             spawn: Box::new(spawn),
             open: Connections::default(),
@@ -178,7 +178,7 @@ impl HttpServer {
     /// call it after all connections are closed and before their runtime ends, because a cancelled
     /// handler is polled once more.
     pub async fn finish(&self, clock: &mut impl Clock) {
-        self.shared.cancel_all();
+        self.shared.running.cancel_all();
         handlers_ended(&self.shared.mailbox, clock).await;
     }
 
@@ -290,10 +290,7 @@ impl ServerShared {
         match event {
             ServerEvent::Cancelled { about, cause } => {
                 cancelled(&cause);
-                let cancel = self.running.lock().remove(&about);
-                if let Some(cancel) = cancel {
-                    cancel.set_for(cause);
-                }
+                self.running.cancel(about, cause);
             }
             ServerEvent::Notification { session, handler, method, params } => {
                 let snapshot = self.locked.lock().snapshot.clone();
@@ -334,12 +331,10 @@ impl ServerShared {
         match snapshot.call(&self.mailbox, request, now, id).poll_first() {
             StartedJob::Done(reply, outcome) => self.respond(now, reply, outcome, visit),
             StartedJob::Pending(job) => {
-                let cancel = job.cancel();
-                self.running.lock().insert(about, cancel.clone());
+                self.running.insert(about, job.cancel());
                 // The request may have been cancelled before it was inserted into `running`.
                 if !self.locked.lock().endpoint.is_owed(about) {
-                    self.running.lock().remove(&about);
-                    cancel.set();
+                    self.running.cancel_inserted(about);
                 }
                 let handler = Box::pin(SpawnedHandler::new(job, self.mailbox.clone()));
                 // A handler that cannot be spawned is dropped, and answered with an error.
@@ -379,13 +374,6 @@ impl ServerShared {
         }
     }
 
-    fn cancel_all(&self) {
-        let running = core::mem::take(&mut *self.running.lock());
-        for cancel in running.into_values() {
-            cancel.set();
-        }
-    }
-
     /// Processes pending work, and returns the time of the next deadline.
     fn turn(self: &Arc<Self>, now: Instant, waker: &Waker) -> Option<Instant> {
         self.mailbox.begin_turn(now, waker);
@@ -417,7 +405,7 @@ impl Drop for ServerShared {
     fn drop(&mut self) {
         self.catalog.leave(&self.mailbox);
         self.mailbox.close();
-        self.cancel_all();
+        self.running.cancel_all();
         self.locked.get_mut().end_sessions();
     }
 }
