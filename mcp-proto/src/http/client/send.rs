@@ -80,7 +80,12 @@ impl Client {
             self.listen(now);
         }
         for message in held {
-            self.send(now, message);
+            // A fault of the server may have settled a request before it was sent.
+            let is_settled =
+                matches!(&message, Outgoing::Request { id, .. } if !self.rpc.awaits(id));
+            if !is_settled {
+                self.send(now, message);
+            }
         }
     }
 
