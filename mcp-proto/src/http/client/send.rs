@@ -106,6 +106,12 @@ impl Client {
             let id = id.clone();
             return self.open_old_stream(now, id, PendingInitialize { message, refusal: None });
         }
+        // A subscription that a server has honoured waits for a connection; any other fails.
+        let begins = call.method == "subscriptions/listen" && !self.rpc.has_begun(&call.id);
+        if begins && let Some(max_streams) = self.exchanges.full_of_streams() {
+            let error = CallError::Usage(UsageError::TooManyStreams { max_streams });
+            return self.rpc.handle_lost(now, &call.id, Refusal::Unavailable, error);
+        }
         call.serial = self.session.serial();
         if method == "resources/subscribe" {
             call.stream = self.reopening.take().unwrap_or_default();
@@ -137,12 +143,6 @@ impl Client {
             }
         } else if call.method == "initialize" {
             call.sent = Some(Sent { message, headers: Fields::new() });
-        }
-        // A subscription that has begun before waits for a connection; only a new one fails.
-        let begins = call.method == "subscriptions/listen" && !self.rpc.has_begun(&call.id);
-        if begins && let Some(max_streams) = self.exchanges.full_of_streams() {
-            let error = CallError::Usage(UsageError::TooManyStreams { max_streams });
-            return self.rpc.handle_lost(now, &call.id, Refusal::Unavailable, error);
         }
         self.open(now, request, Purpose::Call(Box::new(call)));
     }
