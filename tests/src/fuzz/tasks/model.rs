@@ -9,6 +9,9 @@ use serde_json::Value;
 
 use super::{KEYS, TaskChange, responses};
 
+/// The most keys of input requests that a task has.
+const MAX_KEYS: usize = 256;
+
 /// The task as its changes must have made it, apart from its record.
 pub(super) struct TaskModel {
     ends_at: Duration,
@@ -117,8 +120,14 @@ impl TaskModel {
         }
     }
 
-    /// The handler asks: each key is one that nobody has seen.
+    /// The handler asks: each key is one that nobody has seen. A task with too many keys fails.
     fn ask(&mut self, bits: u8, detailed: &Value) {
+        let asked = KEYS.iter().enumerate().filter(|(at, _)| bits >> at & 1 != 0);
+        let asked: BTreeSet<&str> = asked.map(|(_, key)| *key).collect();
+        if self.used.len() + asked.len() > MAX_KEYS {
+            self.status = TaskStatus::Failed;
+            return;
+        }
         self.status = TaskStatus::InputRequired;
         self.lease = None;
         self.given.clear();
@@ -129,8 +138,6 @@ impl TaskModel {
             let own = key.split('-').next().unwrap_or_default();
             self.open.insert(key.clone(), own.to_owned());
         }
-        let asked = KEYS.iter().enumerate().filter(|(at, _)| bits >> at & 1 != 0);
-        let asked: BTreeSet<&str> = asked.map(|(_, key)| *key).collect();
         assert_eq!(self.open.values().map(String::as_str).collect::<BTreeSet<_>>(), asked);
     }
 
