@@ -2,6 +2,12 @@
 # in another.
 
 libraries=(mcp-tokio rmcp)
+in_memory=("${libraries[@]/%/ memory}")
+over_stdio=("${libraries[@]/%/ stdio}")
+over_http=("${libraries[@]/%/ http}")
+for place in memory stdio http; do
+  label+=(["mcp-tokio $place"]=mcp-tokio ["rmcp $place"]=$rmcp)
+done
 
 measure_clients() {
   local library place load round
@@ -19,9 +25,14 @@ measure_clients() {
     find_quotient "client-instructions-to-rmcp memory $load" \
       "client-instructions mcp-tokio memory $load" "client-instructions rmcp memory $load"
   done
-  client_table "Instructions per call of a client and a server of one library, in one process." memory "${loads[@]}"
-  client_table "Instructions per call of a client over stdio; the server is mcp-tokio's." stdio "${loads[@]}"
-  client_table "Instructions per call of a client over HTTP, with one call in flight." http "legacy 1" "modern 1"
+  table "Instructions per call of a client and a server of one library, in one process." \
+    client-instructions in_memory "${loads[@]}"
+  table "Instructions per call of a client over stdio; the server is mcp-tokio's." \
+    client-instructions over_stdio "${loads[@]}"
+  table "Instructions per call of a client over HTTP; the server is mcp-tokio's." \
+    client-instructions over_http "legacy 1" "modern 1"
+  table "Allocations per call of a client over stdio." client-allocations over_stdio "${loads[@]}"
+  table "Allocations per call of a client over HTTP." client-allocations over_http "legacy 1" "modern 1"
 
   [[ -z $quick ]] || return 0
   for ((round = 0; round < rounds; round++)); do
@@ -39,22 +50,7 @@ measure_clients() {
     find_quotient "client-cpu-to-rmcp http $load" "client-cpu mcp-tokio http $load" \
       "client-cpu rmcp http $load"
   done
-}
-
-# client_table TITLE PLACE LOAD...
-client_table() {
-  local place=$2 library load
-  echo && sentence "$1" && echo
-  shift 2
-  printf '| |' && printf ' %s |' "${@/ /, }" && echo
-  printf '|---|' && printf -- '--:|%.0s' "$@" && echo
-  for library in "${libraries[@]}"; do
-    printf '| %s |' "${label[$library]}"
-    for load in "$@"; do
-      printf ' %s |' "$(number "${found["client-instructions $library $place $load"]}")"
-    done
-    echo
-  done
+  table "CPU time per call of a client over HTTP, µs." client-cpu over_http "legacy 64" "modern 64"
 }
 
 # client LIBRARY PLACE ERA IN_FLIGHT CALLS

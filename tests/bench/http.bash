@@ -168,12 +168,12 @@ measure_wrk() {
     find_quotient "two-workers-to-fixed $era" "two-workers own $era" "two-workers fixed $era"
   done
   table "CPU time of the server per call over HTTP, µs." http-cpu wrk_servers "${wrk_loads[@]}"
-  local workers=(fixed-1 fixed-2 own-1 own-2)
-  table "CPU time per call over HTTP with one worker and with two, µs." http-cpu workers \
-    "legacy 16" "modern 16"
   wrk_servers=(floor-http own tower rmcp-json rmcp-session)
-  table "The same over that of hyper with a fixed answer." http-cpu-to-fixed wrk_servers \
+  table "These CPU times over that of hyper with a fixed answer." http-cpu-to-fixed wrk_servers \
     "${wrk_loads[@]}"
+  local workers=(fixed-1 fixed-2 own-1 own-2)
+  table "CPU time per call over HTTP with one worker thread and with two, µs." http-cpu workers \
+    "legacy 16" "modern 16"
 }
 
 # One worker, and two, on both CPUs.
