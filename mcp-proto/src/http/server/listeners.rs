@@ -15,7 +15,7 @@
 //!
 //! [Specification: Subscriptions](https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions)
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use super::action::EndpointAction;
@@ -24,7 +24,6 @@ use super::shares::{Holder, Shares};
 use crate::change::{Change, PendingChanges};
 use crate::error::ProtocolError;
 use crate::limits::Limits;
-use crate::seq_map::SeqMap;
 use crate::server::Filter;
 use crate::time::Instant;
 
@@ -34,7 +33,8 @@ pub(super) struct ListenerId(u64);
 #[derive(Debug)]
 #[expect(clippy::struct_field_names, reason = "they are its listeners")]
 pub(super) struct Listeners<W> {
-    listeners: SeqMap<Listener<W>>,
+    /// By serial number. Any of very many may end, which must not move the others.
+    listeners: BTreeMap<u64, Listener<W>>,
     /// The topics of the filters, with the serial numbers of their listeners: a change looks only
     /// at the listeners of its topic.
     topics: BTreeSet<(u64, u64)>,
@@ -67,7 +67,7 @@ pub(super) struct PendingUpdate {
 impl<W> Default for Listeners<W> {
     fn default() -> Self {
         Self {
-            listeners: SeqMap::default(),
+            listeners: BTreeMap::new(),
             topics: BTreeSet::new(),
             serials: 0,
             shares: Shares::default(),
@@ -105,7 +105,7 @@ impl<W: Clone> Listeners<W> {
         actions.extend(self.alarms.reached(now, "max_connections").map(EndpointAction::Event));
         for serial in ending {
             self.release(serial);
-            if let Some(listener) = self.listeners.get_mut(serial) {
+            if let Some(listener) = self.listeners.get_mut(&serial) {
                 listener.ends = true;
                 actions.extend(listener.wake());
             }
@@ -141,7 +141,7 @@ impl<W: Clone> Listeners<W> {
             if freed >= excess {
                 break;
             }
-            freed += self.listeners.get(*serial).map_or(0, |listener| listener.filter.units());
+            freed += self.listeners.get(serial).map_or(0, |listener| listener.filter.units());
             ending.push(*serial);
         }
         (freed >= excess).then_some(ending)
@@ -161,7 +161,7 @@ impl<W: Clone> Listeners<W> {
 
     /// Credits the units of a listener, unless the listener is already ending.
     fn release(&mut self, serial: u64) {
-        if let Some(listener) = self.listeners.get(serial)
+        if let Some(listener) = self.listeners.get(&serial)
             && !listener.ends
         {
             self.shares.remove(&listener.holder, &serial);
@@ -171,7 +171,7 @@ impl<W: Clone> Listeners<W> {
 
     pub(super) fn remove(&mut self, ListenerId(id): ListenerId) {
         self.release(id);
-        let Some(Listener { filter, .. }) = self.listeners.remove(id) else { return };
+        let Some(Listener { filter, .. }) = self.listeners.remove(&id) else { return };
         for topic in filter.topics() {
             self.topics.remove(&(topic, id));
         }
@@ -179,7 +179,7 @@ impl<W: Clone> Listeners<W> {
 
     /// Takes the changes that a listener has not been notified of. The next change wakes `wake`.
     pub(super) fn take(&mut self, ListenerId(id): ListenerId, wake: &W) -> PendingUpdate {
-        let Some(listener) = self.listeners.get_mut(id) else {
+        let Some(listener) = self.listeners.get_mut(&id) else {
             return PendingUpdate { ends: true, ..PendingUpdate::default() };
         };
         listener.woken = false;
@@ -192,7 +192,7 @@ impl<W: Clone> Listeners<W> {
         let topic = Filter::topic(change);
         let woken = topics.range((topic, 0)..=(topic, u64::MAX)).filter_map(|(_, serial)| {
             // Several texts may be one topic.
-            let listener = listeners.get_mut(*serial)?;
+            let listener = listeners.get_mut(serial)?;
             if !listener.filter.admits(change) {
                 return None;
             }
