@@ -1,5 +1,5 @@
 //! A map keyed by increasing numbers, stored as a sorted deque with binary search. A single entry
-//! needs no tree node.
+//! needs no tree node. Law: it does what a tree does (a test below).
 
 use alloc::collections::VecDeque;
 
@@ -119,6 +119,7 @@ pub(crate) fn remove_at<T>(entries: &mut VecDeque<T>, at: usize) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::collections::BTreeMap;
     use alloc::vec::Vec;
 
     #[test]
@@ -136,5 +137,42 @@ mod tests {
         }
         assert_eq!(map.iter().collect::<Vec<_>>(), [(1, &10), (5, &55), (7, &70), (9, &99)]);
         assert_eq!(map.len(), 4);
+    }
+
+    #[test]
+    fn operations_do_what_those_of_a_tree_do() {
+        let (mut map, mut tree) = (SeqMap::default(), BTreeMap::new());
+        // A linear congruential generator: the same steps in each run.
+        let mut state = 1_u64;
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % below
+        };
+        let mut next = 0;
+        for step in 0..20_000 {
+            next += random(3);
+            let (first, last) = (tree.keys().next().copied(), tree.keys().next_back().copied());
+            let number = match random(4) {
+                0 => first.unwrap_or(next),
+                1 => last.unwrap_or(next),
+                2 => next,
+                _ => next.saturating_sub(random(40)),
+            };
+            match random(8) {
+                0..4 => {
+                    map.insert(number, step);
+                    tree.insert(number, step);
+                }
+                4 | 5 => assert_eq!(map.remove(number), tree.remove(&number)),
+                6 => assert_eq!(map.get_mut(number), tree.get_mut(&number)),
+                _ => map.shrink(),
+            }
+            assert_eq!(map.get(number), tree.get(&number));
+            assert_eq!((map.len(), map.is_empty()), (tree.len(), tree.is_empty()));
+            if step % 100 == 0 {
+                let entries = tree.iter().map(|(number, value)| (*number, value));
+                assert!(map.iter().eq(entries), "after step {step}");
+            }
+        }
     }
 }

@@ -274,6 +274,7 @@ fn write_error(out: &mut impl Sink, error: &ErrorData) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::PlainText;
 
     #[test]
     fn length_is_that_of_the_text() {
@@ -286,7 +287,7 @@ mod tests {
         {
             let (id, stamp) = (RequestId::string("a\"b"), Bytes::from_static(stamp));
             let (result, params) = (object.clone(), object.clone());
-            let text = ResultValue::Text(crate::message::PlainText::new("Zürich").unwrap());
+            let text = ResultValue::Text(PlainText::new("Zürich").unwrap());
             for result in [result.into(), text] {
                 messages.push(Outgoing::Result { id: id.clone(), stamp: stamp.clone(), result });
             }
@@ -301,6 +302,29 @@ mod tests {
             let mut text = Vec::new();
             message.write(&mut text);
             assert_eq!(message.length(), text.len(), "{message:?}");
+        }
+    }
+
+    #[test]
+    fn result_around_its_long_members_is_the_whole_result() {
+        let stamps = ["", "\"resultType\":\"complete\"", "\"a\":1,\"b\":{\"c\":[]}"];
+        let inside = ["", " ", "\"a\":1", "\n\"a\" : \"é\"\t", "\"a\":{\"b\":[1,{}]},\"c\":\"}\""];
+        for (stamp, inside) in stamps.iter().flat_map(|one| inside.map(|two| (*one, two))) {
+            for before in ["", "earlier"] {
+                let object = Json::parse(alloc::format!("{{{inside}}}")).unwrap();
+                let stamp = Bytes::from_static(stamp.as_bytes());
+                let id = RequestId::string("a\"b");
+                let message = Outgoing::Result { id, stamp, result: object.clone().into() };
+                let mut whole = before.as_bytes().to_vec();
+                message.write(&mut whole);
+
+                let mut around = BytesMut::from(before);
+                let members = message.long_members(object.as_bytes().len()).unwrap();
+                let at = message.write_around(&members, &mut around);
+                let after = around.split_off(at);
+                assert_eq!([&around[..], &members, &after].concat(), whole);
+                assert_eq!(message.long_members(object.as_bytes().len() + 1), None);
+            }
         }
     }
 }
