@@ -94,12 +94,15 @@ mod tests {
 
     #[test]
     fn results_in_the_memory_of_a_text_are_those_that_are_copied() {
-        for text in ["", "x", "plain", "Zürich 東京 \u{2028}", "\u{7f}", &"long ".repeat(1000)] {
-            let copied = CallToolResult::text_json(text, &mut Spare::new());
-            assert_eq!(text_in_place(text.into()), Ok(copied));
-        }
-        for text in ["a \"quote\"", "\\", "line\n", "\u{1f}"] {
-            assert_eq!(text_in_place(text.into()), Err(text.into()));
+        let parts = ["", "x", "plain", "Zürich 東京 \u{2028}", "\u{7f}", &"long ".repeat(1000)];
+        for (first, second) in parts.iter().flat_map(|first| parts.map(|second| (first, second))) {
+            let plain = alloc::format!("{first}{second}");
+            let copied = CallToolResult::text_json(&plain, &mut Spare::new());
+            assert_eq!(text_in_place(plain), Ok(copied));
+            for special in ["\"", "\\", "\n", "\u{1f}"] {
+                let text = alloc::format!("{first}{special}{second}");
+                assert_eq!(text_in_place(text.clone()), Err(text));
+            }
         }
     }
 }

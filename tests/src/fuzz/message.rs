@@ -2,6 +2,7 @@
 //! `message::parse`.
 
 use mcp_proto::message::{self, Incoming, Message, MessageReader, RequestId};
+use mcp_proto::types::CallToolResult;
 use mcp_proto::{Bytes, Json, Limits};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -81,8 +82,25 @@ fn json(data: &[u8]) {
             assert!(lossy == theirs || theirs.is_none() && has_half, "{}", data.escape_ascii());
         }
         assert_eq!(json.detach(), json);
+        let result = CallToolResult::from_json(&json).map_err(|error| error.to_string());
+        let usual = json.decode_lossy::<CallToolResult>().map_err(|error| error.to_string());
+        assert_eq!(result, usual, "{}", data.escape_ascii());
+        beside_long_text(json.as_str());
     }
 }
+
+/// The members of an object are decoded beside a long text as they are usually.
+fn beside_long_text(json: &str) {
+    let Some(rest) = json.trim_start().strip_prefix('{') else { return };
+    let comma = if rest.trim_start().starts_with('}') { "" } else { "," };
+    let text = format!("{{\"long\":\"{}\"{comma}{rest}", "x".repeat(LONG));
+    let Ok(json) = Json::parse(text) else { return };
+    let decoded = json.decode_arguments::<Value>().ok();
+    assert!(decoded == json.decode_lossy::<Value>().ok(), "{rest}");
+}
+
+/// The length of a long text: arguments with one are decoded without `serde_json`.
+const LONG: usize = 17 * 1024;
 
 fn parse(data: &[u8], limits: &Limits) {
     let parsed = message::parse(&Bytes::copy_from_slice(data), limits);

@@ -1,4 +1,5 @@
-//! The law of texts: a tool's text is sent like the same result as JSON.
+//! The laws of texts: a tool's text is sent like the same result as JSON, and results that are
+//! written and read without serde are those of serde.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot begin has failed")]
 
@@ -9,8 +10,10 @@ use mcp_proto::http::{self, Admission};
 use mcp_proto::message::PlainText;
 use mcp_proto::server::{Config, Declaration, Outcome, Registry, Request, Server, ServerEvent};
 use mcp_proto::stdio::Connection;
-use mcp_proto::types::{CallToolResult, Implementation, Prompt, Resource, Tool};
-use mcp_proto::{Action, Binding, Bytes, Instant, Json, Machine};
+use mcp_proto::types::{
+    CallToolResult, Implementation, Prompt, ReadResourceResult, Resource, ResourceContents, Tool,
+};
+use mcp_proto::{Action, Binding, Bytes, Instant, Json, Machine, Spare};
 use proptest::prelude::*;
 
 const NOW: Instant = Instant::ZERO;
@@ -55,6 +58,23 @@ proptest! {
             let sent = |outcome: &Outcome| over_http(request, outcome.clone());
             prop_assert_eq!(sent(&outcome), sent(&complete));
         }
+    }
+
+    #[test]
+    fn results_without_serde_are_those_with_serde(text in text()) {
+        let result = CallToolResult::text(&*text);
+        let written = CallToolResult::text_json(&text, &mut Spare::new());
+        prop_assert_eq!(&written, &Json::encode(&result).expect("JSON"));
+        prop_assert_eq!(CallToolResult::from_json(&written).expect("a result"), result);
+
+        let content = Json::encode(&[(&text, text.len())]).expect("JSON");
+        let result = CallToolResult::text(content.as_str()).structured_content(content.clone());
+        let written = CallToolResult::structured_json(&content, &mut Spare::new());
+        prop_assert_eq!(&written, &Json::encode(&result).expect("JSON"));
+        prop_assert_eq!(CallToolResult::from_json(&written).expect("a result"), result);
+
+        let result = ReadResourceResult::new(vec![ResourceContents::text("note://one", &*text)]);
+        prop_assert_eq!(result.to_json().expect("JSON"), Json::encode(&result).expect("JSON"));
     }
 }
 
