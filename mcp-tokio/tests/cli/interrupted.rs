@@ -1,5 +1,9 @@
 //! ^C, and SIGTERM.
 
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::process::Command;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -16,6 +20,7 @@ crate::all!(
     a_call_over_http_is_cancelled_and_its_session_ends,
     a_server_that_says_nothing_is_not_waited_for,
     a_second_one_waits_for_nothing,
+    second_signal_kills_the_server_and_its_child,
     for_programs,
     output_that_cannot_be_written_keeps_the_exit_code,
     interrupted_bridge_ends_all_servers_at_once,
@@ -85,12 +90,35 @@ fn a_second_one_waits_for_nothing() {
     let mut running = Running::shown("", &words);
     running.err_until("server/discover");
     running.interrupt();
-    std::thread::sleep(Duration::from_millis(300));
+    thread::sleep(Duration::from_millis(300));
     assert!(running.is_running(), "the server has two seconds to end");
     running.interrupt();
     let start = Instant::now();
     assert_eq!(running.end().exit, 130);
     assert!(start.elapsed() < Duration::from_millis(1500), "{:?}", start.elapsed());
+}
+
+fn second_signal_kills_the_server_and_its_child() {
+    let folder = Scratch::new("second-signal");
+    let pipe = folder.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    // Both hold the pipe open, and write to it at their own end.
+    let script = "trap '' TERM; exec 9>\"$0\"; (sleep 30; echo child >&9) & \
+                  echo started >&9; sleep 30; echo server >&9";
+    let mut running = Running::shown("", &["tools", "--", "sh", "-c", script, &pipe]);
+    running.err_until("server/discover");
+    let mut pipe = BufReader::new(File::open(&pipe).unwrap());
+    let mut line = String::new();
+    pipe.read_line(&mut line).unwrap();
+    assert_eq!(line, "started\n");
+    while running.is_running() {
+        running.interrupt();
+        thread::yield_now();
+    }
+    assert_eq!(running.end().exit, 130);
+    let mut rest = String::new();
+    pipe.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "", "killed, they write nothing");
 }
 
 fn for_programs() {

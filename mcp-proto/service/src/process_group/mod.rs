@@ -86,6 +86,14 @@ impl ProcessGroup {
         Self { signals: Signals::with_handle(leader, handle) }
     }
 
+    /// Kills every group of this process that is still alive, and waits for nothing. For a program
+    /// that is about to call [`std::process::exit`], which drops no group. Not on Windows: there
+    /// the end of a process closes its job objects.
+    #[cfg(unix)]
+    pub fn kill_all() {
+        unix::kill_all();
+    }
+
     /// The leader; `None` once no process is left.
     #[cfg(unix)]
     pub(crate) fn leader(&self) -> Option<Leader> {

@@ -3,13 +3,29 @@
 //! In: the id of a group, which is that of its leader. Out: signals to all processes of the group,
 //! and whether any process is left. The system gives the id to no other process while the leader is
 //! not reaped or the group has a member. Once a check finds no member, the id is never used again.
+//! The groups that may have members are in a list of the process, for [`kill_all`].
 
+use alloc::collections::BTreeSet;
 use std::io;
+use std::sync::LazyLock;
 
 use rustix::io::Errno;
 use rustix::process::{
     Pid, Signal, WaitOptions, kill_process_group, test_kill_process_group, waitpgid,
 };
+
+use crate::lock::Lock;
+
+/// The ids of all groups that may have members.
+static LIVE: LazyLock<Lock<BTreeSet<i32>>> = LazyLock::new(Lock::default);
+
+/// Kills all processes of all groups.
+pub(super) fn kill_all() {
+    for group in LIVE.lock().iter().filter_map(|id| Pid::from_raw(*id)) {
+        // An error is ignored: the caller is about to exit.
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+}
 
 /// Signals to one group.
 #[derive(Debug)]
@@ -20,7 +36,9 @@ pub(super) struct Signals {
 
 impl Signals {
     pub(super) fn to(leader: u32) -> Self {
-        Self { group: i32::try_from(leader).ok().and_then(Pid::from_raw) }
+        let group = i32::try_from(leader).ok().and_then(Pid::from_raw);
+        LIVE.lock().extend(group.map(Pid::as_raw_pid));
+        Self { group }
     }
 
     pub(super) fn leader(&self) -> Option<Leader> {
@@ -39,6 +57,7 @@ impl Signals {
     /// Kills all processes. Fails if the system forbids it, as for a process of another user.
     pub(super) fn kill(&mut self) -> io::Result<()> {
         let Some(group) = self.group.take() else { return Ok(()) };
+        LIVE.lock().remove(&group.as_raw_pid());
         match kill_process_group(group, Signal::KILL) {
             Ok(()) | Err(Errno::SRCH) => Ok(()),
             Err(error) => Err(io::Error::from_raw_os_error(error.raw_os_error())),
@@ -52,6 +71,7 @@ impl Signals {
             while let Ok(Some(_)) = waitpgid(group, WaitOptions::NOHANG) {}
             // Processes that may not be signalled cannot be ended.
             if test_kill_process_group(group).is_err() {
+                LIVE.lock().remove(&group.as_raw_pid());
                 self.group = None;
             }
         }

@@ -1,8 +1,9 @@
 //! End of the program at a signal that its runtime does not handle in time.
 //!
-//! In: SIGINT and SIGTERM, and the [`Listener`]s of the runtime. Out: the exit of the process. A
-//! signal that was caught once no longer ends the process by itself, and the only thread of the
-//! runtime is blocked while nobody reads the output.
+//! In: SIGINT and SIGTERM, and the [`Listener`]s of the runtime. Out: the exit of the process,
+//! after the servers that it has started are killed. A signal that was caught once no longer ends
+//! the process by itself, and the only thread of the runtime is blocked while nobody reads the
+//! output.
 //!
 //! | state | signal | after its time | listener has noticed |
 //! |---|---|---|---|
@@ -16,6 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use mcp_tokio::mcp_service::ProcessGroup;
 use tokio::runtime::Builder;
 use tokio::time::timeout;
 
@@ -91,7 +93,11 @@ fn watch() {
             let is_signal = timeout(state.limit(), signals.next()).await.is_ok();
             match state.next(is_signal) {
                 Some(next) => state = next,
-                None => process::exit(i32::from(Exit::Interrupted as u8)),
+                None => {
+                    // An exit drops nothing, and the servers do not get the signals.
+                    ProcessGroup::kill_all();
+                    process::exit(i32::from(Exit::Interrupted as u8));
+                }
             }
         }
     });
