@@ -188,11 +188,22 @@ fn second_signal_to_a_bridge_waits_for_no_server() {
     let server = ["--", "sh", "-c", "trap '' TERM; \"$0\"; while :; do sleep 60; done"];
     let words = [&["bridge", "-q", "--listen", "127.0.0.1:0", "--env", SERVER], &server[..]];
     let words = [&words.concat()[..], &and_this(&[])[3..]].concat();
-    let mut bridge = Listening::start(&[(SERVER, "both")], &words);
-    assert_eq!(run(&["tools", &bridge.urls[0]]).exit, 0);
-    let start = Instant::now();
-    bridge.interrupt_until_the_end();
-    assert!(start.elapsed() < Duration::from_millis(3500), "{:?}", start.elapsed());
+    // A busy machine needs several tries. A bridge that waits for the server never is so early.
+    let times = (0..8).map(|_| {
+        let mut bridge = Listening::start(&[(SERVER, "both")], &words);
+        assert_eq!(run(&["tools", &bridge.urls[0]]).exit, 0);
+        let start = Instant::now();
+        bridge.interrupt_until_the_end();
+        start.elapsed()
+    });
+    let mut late = Vec::new();
+    for time in times {
+        if time < Duration::from_millis(3500) {
+            return;
+        }
+        late.push(time);
+    }
+    panic!("the bridge waits for the server: {late:?}");
 }
 
 fn sigterm_cancels_and_ends_the_server() {

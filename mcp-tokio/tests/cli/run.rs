@@ -1,10 +1,13 @@
 //! Runs the program.
 
-use std::env;
+use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{env, fs};
 
+use super::scratch::Scratch;
 use super::server::SERVER;
 
 /// Result of a run.
@@ -58,12 +61,17 @@ fn command(kind: &str, words: &[&str]) -> Command {
     command
 }
 
+/// Runs a command. Standard error goes to a file: the end of a pipe would wait for a browser too,
+/// which inherits it and may outlive `mcp`.
 fn finish(command: &mut Command) -> Ran {
-    let output = command.output().unwrap();
+    static RUNS: AtomicUsize = AtomicUsize::new(0);
+    let folder = Scratch::new(&format!("run-{}", RUNS.fetch_add(1, Ordering::Relaxed)));
+    let err = folder.write("err", "");
+    let output = command.stderr(File::create(&err).unwrap()).output().unwrap();
     Ran {
         exit: output.status.code().unwrap(),
         out: masked(&String::from_utf8(output.stdout).unwrap()),
-        err: errors(&String::from_utf8(output.stderr).unwrap()),
+        err: errors(&fs::read_to_string(&err).unwrap()),
     }
 }
 
