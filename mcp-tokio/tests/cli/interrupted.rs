@@ -102,20 +102,26 @@ fn second_signal_kills_the_server_and_its_child() {
     let folder = Scratch::new("second-signal");
     let pipe = folder.path("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    // Both hold the pipe open, and write to it at their own end.
+    // More than a pipe holds: nobody reads it, so the runtime is blocked.
+    let result = format!(r#""result":{{"text":"{}"}}"#, "a".repeat(300_000));
+    let recording = folder.write("a.mcp", &legacy_recording(&[("a/b", "{}", &result)]));
+    // Server and child hold the pipe open, and write to it at their own end.
     let script = "trap '' TERM; exec 9>\"$0\"; (sleep 30; echo child >&9) & \
-                  echo started >&9; sleep 30; echo server >&9";
-    let mut running = Running::shown("", &["tools", "--", "sh", "-c", script, &pipe]);
-    running.err_until("server/discover");
+                  echo started >&9; \"$1\" replay \"$2\"; sleep 30; echo server >&9";
+    let program = env!("CARGO_BIN_EXE_mcp");
+    let words = ["request", "a/b", "--era", "legacy", "--", "sh", "-c", script];
+    let words = [&words[..], &[&pipe, program, &recording]].concat();
+    let mut running = Running::shown("", &words);
     let mut pipe = BufReader::new(File::open(&pipe).unwrap());
     let mut line = String::new();
     pipe.read_line(&mut line).unwrap();
     assert_eq!(line, "started\n");
+    running.err_until("\"text\":\"aaa");
     while running.is_running() {
         running.interrupt();
         thread::yield_now();
     }
-    assert_eq!(running.end().exit, 130);
+    assert_eq!(running.end_unread(), 130);
     let mut rest = String::new();
     pipe.read_to_string(&mut rest).unwrap();
     assert_eq!(rest, "", "killed, they write nothing");
