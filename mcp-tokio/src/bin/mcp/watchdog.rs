@@ -91,14 +91,11 @@ fn watch() {
         let mut state = SignalState::Idle;
         loop {
             let is_signal = timeout(state.limit(), signals.next()).await.is_ok();
-            match state.next(is_signal) {
-                Some(next) => state = next,
-                None => {
-                    // An exit drops nothing, and the servers do not get the signals.
-                    ProcessGroup::kill_all();
-                    process::exit(i32::from(Exit::Interrupted as u8));
-                }
-            }
+            state = state.next(is_signal).unwrap_or_else(|| {
+                // An exit drops nothing, and the servers do not get the signals.
+                ProcessGroup::kill_all();
+                process::exit(i32::from(Exit::Interrupted as u8))
+            });
         }
     });
 }
