@@ -99,8 +99,8 @@ fn beside_long_text(json: &str) {
     assert!(decoded == json.decode_lossy::<Value>().ok(), "{rest}");
 }
 
-/// The length of a long text: arguments with one are decoded without `serde_json`.
-const LONG: usize = 17 * 1024;
+/// The length of a long text: objects of more than 64 KiB are decoded without `serde_json`.
+const LONG: usize = 65 * 1024;
 
 fn parse(data: &[u8], limits: &Limits) {
     let parsed = message::parse(&Bytes::copy_from_slice(data), limits);
